@@ -124,6 +124,71 @@ void named(unsigned thread_index, const char *type, uint64_t address, const char
 	put(since);
 }
 
+void kernel(void)
+{
+	put(HEAD(0, 2, 1 | AT(4, FXT_KERNEL_PROVIDER_ID) | AT(36, 6)));
+	put_text("kernel");
+	string_count = 0;
+	thread(1, FXT_KERNEL_PROVIDER_ID, FXT_KERNEL_PROVIDER_ID - 1);
+}
+
+void frame(uint64_t node, uint64_t parent, const char *name, const char *module, uint64_t offset)
+{
+	uint64_t type_name = string("type"), type = string("frame"), offset_name = string("offset"),
+		 parent_name = string("parent"), module_name = string("module"),
+		 path = module ? string(module) : 0, n = string(name);
+
+	put(HEAD(6, 5 + (module ? 1 : 0) + (parent ? 2 : 0), 1) | AT(24, n) |
+	    AT(40, 2 + (module ? 1 : 0) + (parent ? 1 : 0)));
+	put(node);
+	put(ARG(TEXT, 1, type_name, type));
+	if (parent) {
+		put(ARG(POINTER, 2, parent_name, 0));
+		put(parent);
+	}
+	if (module)
+		put(ARG(TEXT, 1, module_name, path));
+	put(ARG(UINT, 2, offset_name, 0));
+	put(offset);
+}
+
+void sample(uint64_t pid, uint64_t tid, uint64_t at, uint64_t stack, const char *name)
+{
+	const struct argument args[] = {
+		{"process", KOID, pid}, {"thread", KOID, tid}, {stack ? "stack" : NULL, POINTER, stack}, {0}};
+
+	event(INSTANT, 1, "sample", name, at, 0, args);
+}
+
+void fact(uint64_t pid, uint64_t tid, const char *name, uint64_t at, const struct argument *args)
+{
+	struct argument all[5] = {{"process", KOID, pid}, {"thread", KOID, tid}};
+
+	for (unsigned i = 0; i < 2 && args[i].name; i++)
+		all[2 + i] = args[i];
+	event(INSTANT, 1, "kernel", name, at, 0, all);
+}
+
+void switched(uint64_t at, unsigned state, uint64_t outgoing, uint64_t incoming)
+{
+	put(HEAD(8, 4, 0) | AT(36, state) | AT(60, 1));
+	put(at);
+	put(outgoing);
+	put(incoming);
+}
+
+void object_name(uint64_t pid, uint64_t tid, const char *name)
+{
+	uint64_t n = string(name), process = string("process");
+
+	put(HEAD(7, tid ? 4 : 2, tid ? 2 : 1) | AT(24, n) | AT(40, tid ? 1 : 0));
+	put(tid ? tid : pid);
+	if (tid) {
+		put(ARG(KOID, 2, process, 0));
+		put(pid);
+	}
+}
+
 void said(unsigned thread_index, uint64_t at, const char *message)
 {
 	put(HEAD(9, 2 + (strlen(message) + 7) / 8, strlen(message) | AT(16, thread_index)));

@@ -11,7 +11,7 @@ enum {
 	INSTANT = 0, BEGIN = 2, END = 3, COMPLETE = 4,
 	ASYNC_BEGIN = 5, ASYNC_END = 7, FLOW_BEGIN = 8, FLOW_END = 10
 };
-enum { INT = 3, UINT = 4, TEXT = 6, POINTER = 7 };
+enum { INT = 3, UINT = 4, TEXT = 6, POINTER = 7, KOID = 8 };
 
 struct argument {
 	const char *name; /* NULL: there are no more arguments */
@@ -51,6 +51,20 @@ void woken(bool call_first, unsigned thread_index, const char *name, uint64_t ob
 	   uint64_t to, unsigned waker, uint64_t at, uint64_t id);
 /* Writes a record about an object of a thread's process. It holds from `since` on. */
 void named(unsigned thread_index, const char *type, uint64_t address, const char *name, uint64_t since);
+/* Begins the part of the kernel. Its events are about threads that they name as arguments, and their own thread
+ * is a processor. */
+void kernel(void);
+/* These write what the kernel tells (tools/witness/witness_trace.h): a node of the call tree, whose caller is
+ * `parent` (0: none) and whose module may be NULL; a sample of a thread, in the node `stack` (0: none) and
+ * named `name`; an instant of category kernel about a thread, with up to two arguments; and a switch from one
+ * thread to another, by their ids (0: somebody else's). */
+void frame(uint64_t node, uint64_t parent, const char *name, const char *module, uint64_t offset);
+void sample(uint64_t pid, uint64_t tid, uint64_t at, uint64_t stack, const char *name);
+void fact(uint64_t pid, uint64_t tid, const char *name, uint64_t at, const struct argument *args);
+void switched(uint64_t at, unsigned state, uint64_t outgoing, uint64_t incoming);
+/* Names a process, or a thread if `tid` is not 0. */
+void object_name(uint64_t pid, uint64_t tid, const char *name);
+
 /* Writes a log record. */
 void said(unsigned thread_index, uint64_t at, const char *message);
 

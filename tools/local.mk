@@ -275,6 +275,8 @@ TOOLS_TESTS = \
 	tests/check_report_lock_model \
 	tests/check_report_locks \
 	tests/check_report_print \
+	tests/check_report_processor \
+	tests/check_report_processor_print \
 	tests/check_skim \
 	tests/check_tools \
 	tests/check_top \
@@ -340,6 +342,15 @@ tests_check_report_print_SOURCES = tests/check_report_print.c $(TRACE_MAKER)
 tests_check_report_print_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_report_print_CFLAGS = $(TOOLS_TESTS_CFLAGS)
 tests_check_report_print_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_report_processor_SOURCES = tests/check_report_processor.c tests/apps/random.h \
+	tests/apps/unseen.h $(TRACE_MAKER)
+tests_check_report_processor_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_report_processor_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_report_processor_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_report_processor_print_SOURCES = tests/check_report_processor_print.c $(TRACE_MAKER)
+tests_check_report_processor_print_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_report_processor_print_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_report_processor_print_LDADD = $(TOOLS_TESTS_LIBS)
 tests_check_skim_SOURCES = tests/check_skim.c tests/apps/random.h tests/apps/unseen.h tests/trace_words.h
 tests_check_skim_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_skim_CFLAGS = $(TOOLS_TESTS_CFLAGS)

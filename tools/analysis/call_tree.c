@@ -9,7 +9,7 @@
 
 #include "tools/common/message.h"
 
-/* In by_id, this stands in the place of a provider for nodes that are known by their function's name alone. */
+/* In by_id, this stands in the place of a provider for nodes that are known by their function's name only. */
 #define NAMED UINT64_MAX
 
 /* -- Taking ---------------------------------------------------------------------------------------- */
@@ -114,7 +114,7 @@ static void sum_nodes(struct fxt_call_tree *t)
 /* The tree from callers to callees, which is needed only while functions are summed up. */
 struct descent {
 	uint32_t *first_callee, *next_callee;   /* by node; FXT_NO_NODE: none */
-	uint32_t *depth;                        /* by function: how often it is on the way to the current node */
+	uint32_t *depth;                        /* by function: how often it is on the way to the node */
 };
 
 static void enter(struct fxt_call_tree *t, struct descent *d, uint32_t node)

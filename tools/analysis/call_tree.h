@@ -3,8 +3,8 @@
  * node. Report takes these records by way of processor_time.h.
  *
  * The tree costs memory for each node, and for each pair of a thread and a node that the thread was sampled
- * in. A node's caller stands before it in the file, so a caller's place in the list is lower, and there are no
- * circles. Chains may be of any length, so nothing here recurses.
+ * in. A node's caller stands before it in the file. So a caller's place in the list is lower, and there are
+ * no circles. Chains may be of any length, so nothing here recurses.
  */
 #ifndef FXT_TOOLS_CALL_TREE_H
 #define FXT_TOOLS_CALL_TREE_H
@@ -54,8 +54,8 @@ struct fxt_call_tree {
 
 /* Takes a record about a node. */
 void fxt_call_tree_frame(struct fxt_call_tree *t, struct fxt_reader *r, const struct fxt_record *rec);
-/* Takes a sample of the thread. If the trace says nothing of its stack, the function that the sample is named after stands
- * alone. */
+/* Takes a sample of the thread. If the trace says nothing of its stack, the function that the sample is named
+ * after stands alone. */
 void fxt_call_tree_sample(struct fxt_call_tree *t, struct fxt_reader *r, const struct fxt_record *rec,
 			  uint32_t thread);
 /* Completes all sums. Nothing can be taken afterwards. */

@@ -152,8 +152,8 @@ static bool is_operator(const char *name, const char *at)
 	       (at == name || !is_of_word(at[-1]));
 }
 
-/* Returns the character behind the bracket that closes the one at `at`, or the end. The '>' of an arrow closes
- * nothing. */
+/* Returns the character behind the bracket that closes the one at `at`, or the end. The '>' of an arrow
+ * closes nothing. */
 static char *skip_bracket(char *at)
 {
 	char opening = *at, closing = opening == '(' ? ')' : opening == '{' ? '}' : '>';

@@ -150,6 +150,14 @@ void fxt_overview_count(struct fxt_overview *o, uint32_t category, uint32_t thre
 	count_thread(o, thread, events);
 }
 
+void fxt_overview_mention(struct fxt_overview *o, uint32_t thread)
+{
+	o->thread_events = fxt_reach(o->thread_events, &o->thread_capacity, &o->thread_count, thread,
+				     sizeof(*o->thread_events));
+	if (!o->thread_events[thread])
+		o->thread_events[thread] = 1;
+}
+
 void fxt_overview_free(struct fxt_overview *o)
 {
 	free(o->categories);

@@ -1,9 +1,9 @@
-/* Finds the lines of source that addresses in executables and libraries come from, by the debug information of
- * these files as they are on disk now. Report uses this for functions of which there are samples.
+/* Finds the lines of source that addresses in executables and libraries come from, by the debug information
+ * of these files as they are on disk now. Report uses this for functions of which there are samples.
  *
  * Paths come from traces, and so from anywhere. Only regular files are opened, and no file that was changed
- * after the trace was written, because its addresses may have moved. No server is asked for debug information.
- * Where fxt was built without libdw, nothing is found.
+ * after the trace was written, because its addresses may have moved. No server is asked for debug
+ * information. Where fxt was built without libdw, nothing is found.
  */
 #ifndef FXT_TOOLS_SOURCE_LINES_H
 #define FXT_TOOLS_SOURCE_LINES_H

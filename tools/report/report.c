@@ -348,6 +348,9 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 			take_log(report, &rec);
 	}
 	report->process_ends.trace_ns = report->overview.last_ns;
+	fxt_processor_time_finish(&report->processor, r, &report->process_ends, options->by_total);
+	for (size_t i = 0; i < report->processor.thread_count; i++)
+		fxt_overview_mention(&report->overview, report->processor.threads[i].thread);
 	report->has_processes = fxt_overview_processes(&report->overview, r) > 1;
 	replay(report);
 	replay_ends(report);
@@ -367,7 +370,6 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 	fxt_files_sort(&report->files);
 	fxt_descriptors_finish(&report->descriptors, r, &report->gaps, &report->open);
 	fxt_log_sort(&report->log);
-	fxt_processor_time_finish(&report->processor, r, &report->process_ends, options->by_total);
 }
 
 void fxt_report_free(struct fxt_report *report)

@@ -47,7 +47,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 's':
 		in->options.by_total = strcmp(arg, "total") == 0;
 		if (!in->options.by_total && strcmp(arg, "self") != 0)
-			argp_error(state, "functions are sorted by 'self' or by 'total', and not by '%s'", arg);
+			argp_error(state, "functions are sorted by 'self' or 'total', and not by '%s'", arg);
 		return 0;
 	case OPTION_FOLDED:
 	case OPTION_FLAME:
@@ -128,7 +128,7 @@ int fxt_command_report(int argc, char **argv)
 		{"top", 'n', "N", 0, "Lines of each section (default 10)", 0},
 		{"all", 'a', NULL, 0, "All lines of each section", 0},
 		{"category", 'c', "LIST", 0, "Only events of these categories", 0},
-		{"sort", 's', "HOW", 0, "Functions by their own processor time (self, the default) or total", 0},
+		{"sort", 's', "HOW", 0, "Functions by their own processor time (self) or by total", 0},
 		{"folded", OPTION_FOLDED, "FILE", 0, "Write the stacks of all samples, a line each", 0},
 		{"flame", OPTION_FLAME, "FILE", 0, "Write a flame graph of all samples (SVG)", 0},
 		FXT_JSON_OPTION,

@@ -11,14 +11,15 @@
 #include "tools/common/message.h"
 #include "tools/printing/print.h"
 
-/* All of these are pixels but the last, which is a number of rows. A function that is narrower than LEAST_WIDTH cannot be seen, and is left out. */
-enum { WIDTH = 1200, MARGIN = 10, HEAD = 30, ROW = 17, LETTER = 7, DEEPEST = 300 };
+/* All of these are pixels but the last, which is a number of rows. */
+enum { WIDTH = 1200, MARGIN = 10, HEAD = 30, ROW = 17, LETTER = 8, DEEPEST = 300 };
+/* A function that is narrower cannot be seen, and is left out. */
 #define LEAST_WIDTH 0.1
 
 struct drawing {
 	const struct fxt_stacks *s;
 	uint32_t *order;               /* callers first; those of one caller by name */
-	uint64_t *from, *used;          /* by stack: samples to the left, and samples that its callees have so far */
+	uint64_t *from, *used;          /* by stack: samples to the left, and those placed within it so far */
 	uint32_t *depth;                /* by stack; of a process 1 */
 };
 
@@ -145,9 +146,11 @@ static void put_script(FILE *out)
 		"      b.x + b.w <= to.x + to.w + 0.01;\n"
 		"    b.g.style.display = inside ? '' : 'none';\n"
 		"    const rect = b.g.querySelector('rect'), text = b.g.querySelector('text');\n"
-		"    rect.setAttribute('x', x); rect.setAttribute('width', w); text.setAttribute('x', x + 3);\n"
+		"    rect.setAttribute('x', x); rect.setAttribute('width', w);\n"
+		"    text.setAttribute('x', x + 3);\n"
 		"    const n = Math.floor((w - 6) / %d);\n"
-		"    text.textContent = n < 3 ? '' : b.name.length <= n ? b.name : b.name.slice(0, n - 2) + '..';\n"
+		"    text.textContent = n < 3 ? '' : b.name.length <= n ? b.name :\n"
+		"      b.name.slice(0, n - 2) + '..';\n"
 		"  }\n"
 		"}\n"
 		"for (const b of boxes) b.g.addEventListener('click', () => zoom(b));\n"

@@ -42,7 +42,8 @@ static uint32_t process_of(struct fxt_stacks *s, struct fxt_reader *r, uint64_t 
 	uint32_t place = place_of(s, PROCESS, name.bytes ? fxt_symbol(r, &name) : pid << 32, &fresh);
 
 	if (fresh) {
-		s->programs = fxt_grow(s->programs, &s->program_capacity, s->program_count + 1, sizeof(char *));
+		s->programs =
+			fxt_grow(s->programs, &s->program_capacity, s->program_count + 1, sizeof(char *));
 		s->list[place].label = s->programs[s->program_count++] =
 			name.bytes ? fxt_printable(&name, SIZE_MAX, false)
 				   : fxt_format("process %" PRIu64, pid);

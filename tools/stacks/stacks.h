@@ -1,9 +1,9 @@
 /* The stacks of all samples, for other tools and for the eye: fxt report --folded and --flame.
  *
- * Stacks are merged from the outermost function: those of processes of one name that were called in the same
- * order are one stack, at whatever addresses. Both outputs cost memory for each merged stack. Stacks may be of
- * any depth in a trace from anywhere, so of deep ones the folded output leaves out the middle and the graph the
- * top.
+ * Stacks are merged from the outermost function: functions that processes of one name called in the same
+ * order are one stack, at whatever addresses. Both outputs cost memory for each merged stack. Stacks may be
+ * of any depth in a trace from anywhere. Of deep ones the folded output leaves out the outer part, and the
+ * graph the top.
  */
 #ifndef FXT_TOOLS_STACKS_H
 #define FXT_TOOLS_STACKS_H
@@ -14,7 +14,7 @@
 
 /* A function as one chain of functions called it, or a process, which is the outermost of its stacks. */
 struct fxt_stack {
-	uint32_t parent;                /* place of the caller, which is lower; FXT_NO_NODE: it is a process */
+	uint32_t parent;                /* place of the caller, which is lower; FXT_NO_NODE: a process */
 	const char *label;
 	bool is_kernel;
 	uint64_t self, total;           /* samples */
@@ -25,7 +25,7 @@ struct fxt_stacks {
 	size_t count, capacity;
 	uint64_t samples;
 	struct fxt_map places;          /* caller and function -> place; while they are made */
-	struct fxt_map of_nodes;        /* process's place and node of the tree -> place; while they are made */
+	struct fxt_map of_nodes;        /* process's place and node -> place; while they are made */
 	char **labels;                  /* by function of the tree; NULL: not made yet */
 	size_t label_count;
 	char **programs;                /* names of processes */
