@@ -29,10 +29,9 @@ static void begin_kernel(void)
 enum { NODES = 120, FUNCTIONS = 12, THREADS = 5 };
 
 static struct {
-	unsigned count, parent[NODES], function[NODES], depth[NODES];
+	unsigned count, parent[NODES], function[NODES];
 	bool is_orphan[NODES];          /* its caller is none of the nodes */
 	uint64_t samples[NODES][THREADS];
-	unsigned nodes_per_module;
 } model;
 
 static const char *function_name(unsigned function)
@@ -51,14 +50,16 @@ static const char *module_of(unsigned function)
 
 static void draw_tree(void)
 {
+	uint64_t caller;
+
 	memset(&model, 0, sizeof(model));
 	model.count = 1 + (unsigned)random_below(NODES);
 	for (unsigned i = 0; i < model.count; i++) {
 		model.function[i] = (unsigned)random_below(FUNCTIONS);
 		model.parent[i] = i && random_below(10) ? (unsigned)random_below(i) : i;
 		model.is_orphan[i] = model.parent[i] == i && random_below(2);
-		frame(NODE(i), model.is_orphan[i] ? NODE(NODES + i) : model.parent[i] == i ? 0 : NODE(model.parent[i]),
-		      function_name(model.function[i]), module_of(model.function[i]), 16 * (1 + i % 4));
+		caller = model.is_orphan[i] ? NODE(NODES + i) : model.parent[i] == i ? 0 : NODE(model.parent[i]);
+		frame(NODE(i), caller, function_name(model.function[i]), module_of(model.function[i]), 16 * (1 + i % 4));
 	}
 }
 
@@ -98,7 +99,8 @@ static const struct fxt_tree_function *find(const struct fxt_call_tree *t, unsig
 {
 	for (size_t i = 0; i < t->function_count; i++) {
 		const struct fxt_tree_function *f = &t->functions[i];
-		struct fxt_text name = fxt_symbol_text(&reader, f->name), module = fxt_sampled_module(&reader, f);
+		struct fxt_text name = fxt_symbol_text(&reader, f->name);
+		struct fxt_text module = fxt_sampled_module(&reader, f);
 
 		if (fxt_text_is(&name, function_name(function)) &&
 		    fxt_text_is(&module, module_of(function) ? module_of(function) : ""))
@@ -206,8 +208,9 @@ END_TEST
 
 /* -- Switches, against a model --------------------------------------------------------------------- */
 
-/* Draws what each thread does from one millisecond to the next, and writes a switch when that changes. What it
- * did before its first switch is not known, and what it does after its last one lasts until the trace ends. */
+/* Draws what each thread does from one millisecond to the next, and writes a switch when that changes. What
+ * it did before its first switch is not known, and what it does after its last one lasts until the trace
+ * ends. */
 START_TEST(sums_random_switches)
 {
 	enum { RUNS, IS_READY, IS_BLOCKED, STATES, STEPS = 200 };

@@ -68,7 +68,7 @@ static uint64_t samples(uint64_t tid, uint64_t at, uint64_t node, const char *na
 
 /* -- What is printed --------------------------------------------------------------------------------- */
 
-/* For a program that computes, its functions come before its threads, and for one that waits behind its waits.
+/* For a program that computes, its functions come before its threads; for one that waits, behind its waits.
  * Then the first lines have the hottest. */
 START_TEST(puts_first_what_took_longest)
 {

@@ -51,8 +51,8 @@ void woken(bool call_first, unsigned thread_index, const char *name, uint64_t ob
 	   uint64_t to, unsigned waker, uint64_t at, uint64_t id);
 /* Writes a record about an object of a thread's process. It holds from `since` on. */
 void named(unsigned thread_index, const char *type, uint64_t address, const char *name, uint64_t since);
-/* Begins the part of the kernel. Its events are about threads that they name as arguments, and their own thread
- * is a processor. */
+/* Begins the part of the kernel. Its events are about threads that they name as arguments, and their own
+ * thread is a processor. */
 void kernel(void);
 /* These write what the kernel tells (tools/witness/witness_trace.h): a node of the call tree, whose caller is
  * `parent` (0: none) and whose module may be NULL; a sample of a thread, in the node `stack` (0: none) and

@@ -172,3 +172,76 @@ FXT_CATEGORIES=time,io traced trace "$apps/slow" sleeps >/dev/null || fail "slow
 file=$(only trace/*.fxt) && fxt report "$file" >report
 is "one thread: sections" "CALLS;" "$(sections report | grep -o '^[A-Z]*;')"
 grep -qE '^ran .*waited .*, of which .* in nanosleep$' report || fail "one thread: $(head -n 5 report)"
+
+# -- A hot loop two templates deep, which the compiler has put into main() -----------------------------------
+
+cat >hot.cc <<'END'
+#include <cstdio>
+#include <vector>
+template <typename T> struct Adder {
+	T sum = 0;
+	void add(const std::vector<T> &v)
+	{
+		for (auto x : v)
+			sum += x * x / 3; // here
+	}
+};
+template <typename T> struct Holder {
+	Adder<T> adder;
+	void run(const std::vector<T> &v) { adder.add(v); }
+};
+int main()
+{
+	std::vector<unsigned long> v(100000, 7);
+	Holder<unsigned long> h;
+	for (int i = 0; i < 5000; i++)
+		h.run(v);
+	std::printf("%lu\n", h.adder.sum);
+}
+END
+# It is not said whether the kernel lets anybody take samples here.
+if ${CXX:-c++} -O2 -g -o hot hot.cc 2>/dev/null &&
+	"$FXT" record -q --sample=999 -o hot.fxt ./hot >/dev/null && valid hot.fxt && fxt report --json hot.fxt >report.json &&
+	python3 -c 'import json, sys
+p = json.load(open("report.json"))["processor"]
+sys.exit(not p or p["samples"] < 50)'; then
+	python3 - >found <<'END' || fail "hot: the figures do not fit together"
+import json
+p = json.load(open("report.json"))["processor"]
+first = p["functions"][0]
+place = first["place"] or {"file": "", "line": 0, "inlined": ""}
+print(first["name"], place["file"], place["inlined"])
+assert sum(f["self_samples"] for f in p["functions"]) == p["samples"]
+assert sum(t["samples"] for t in p["threads"]) == p["samples"]
+assert sum(t["samples"] for t in p["processes"]) == p["samples"]
+assert all(f["self_samples"] <= f["total_samples"] <= p["samples"] for f in p["functions"])
+# A sample stands for its time, and the switches say the same of it.
+running = sum(t["running_ns"] for t in p["threads"])
+assert p["sampled_ns"] * 0.5 < running < p["sampled_ns"] * 2 + 10**7, (p["sampled_ns"], running)
+END
+	if grep -q 'define HAVE_LIBDW 1' "${abs_top_builddir:?}/config.h"; then
+		is "hot: the first function" "main hot.cc Adder<unsigned long>::add" "$(cat found)"
+	fi
+	fxt report hot.fxt >report
+	first=$(grep -nE '^PROCESSOR TIME BY FUNCTION' report | cut -d: -f1)
+	[ "${first:-99}" -lt 10 ] || fail "hot: its functions are not on the first screen: $(head -20 report)"
+	is "hot: lines over 100 columns" "" "$(awk 'length > 100' report)"
+	fxt report --folded - hot.fxt >folded
+	samples=$(python3 -c 'import json; print(json.load(open("report.json"))["processor"]["samples"])')
+	is "hot: samples in folded stacks" "$samples" "$(awk '{ sum += $NF } END { print sum }' folded)"
+	grep -qE '^hot;.*;main [0-9]+$' folded || fail "hot: no stack ends in main(): $(head -3 folded)"
+	fxt report --flame=hot.svg hot.fxt >/dev/null
+	python3 -c 'import xml.dom.minidom; xml.dom.minidom.parse("hot.svg")' ||
+		fail "hot: the flame graph is no XML"
+	grep -q '<title>main (' hot.svg || fail "hot: main() is not in the flame graph"
+else
+	echo "no samples here"
+fi
+
+# What cannot be written, or is not there, is told in one line.
+for wrong in "--folded=/nonexistent/x" "--flame=/nonexistent/x" "--sort=name" "--folded=" \
+	"--folded=- --flame=-" "--json --folded=-"; do
+	# shellcheck disable=SC2086
+	"$FXT" report $wrong modes.fxt >/dev/null 2>err && fail "report $wrong: exit status 0"
+	is "report $wrong: lines of the message" 1 "$(grep -c '^fxt' err)"
+done

@@ -14,6 +14,7 @@
 #include "tools/dump/dump.h"
 #include "tools/join/merge.h"
 #include "tools/report/report.h"
+#include "tools/stacks/stacks.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -52,11 +53,16 @@ static void report(const uint8_t *data, size_t size, struct fxt_report_options o
 {
 	struct fxt_reader r;
 	struct fxt_report p;
+	struct fxt_stacks stacks;
 
 	fxt_reader_init(&r, data, size);
 	fxt_report_make(&p, &r, &options);
 	fxt_report_print(&p, nowhere());
 	fxt_report_json(&p, nowhere());
+	fxt_stacks_make(&stacks, &p.processor, &r);
+	fxt_stacks_print_folded(&stacks, nowhere());
+	fxt_stacks_print_flame(&stacks, "fuzz", p.processor.hz, nowhere());
+	fxt_stacks_free(&stacks);
 	fxt_report_free(&p);
 	fxt_reader_free(&r);
 }

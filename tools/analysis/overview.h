@@ -57,8 +57,8 @@ void fxt_overview_take(struct fxt_overview *o, struct fxt_reader *r, const struc
 /* Counts `events` events of `bytes` bytes each, which nobody decoded. They are none of category agent. */
 void fxt_overview_count(struct fxt_overview *o, uint32_t category, uint32_t thread, uint64_t bytes,
 			uint64_t events);
-/* Counts a thread among those with events. The kernel's events about threads are not theirs, so somebody has to
- * tell of a thread of which only the kernel knows. */
+/* Counts a thread among those with events. The kernel's events about threads are not theirs, so somebody has
+ * to tell of a thread of which only the kernel knows. */
 void fxt_overview_mention(struct fxt_overview *o, uint32_t thread);
 void fxt_overview_free(struct fxt_overview *o);
 
