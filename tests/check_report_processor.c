@@ -58,8 +58,9 @@ static void draw_tree(void)
 		model.function[i] = (unsigned)random_below(FUNCTIONS);
 		model.parent[i] = i && random_below(10) ? (unsigned)random_below(i) : i;
 		model.is_orphan[i] = model.parent[i] == i && random_below(2);
-		caller = model.is_orphan[i] ? NODE(NODES + i) : model.parent[i] == i ? 0 : NODE(model.parent[i]);
-		frame(NODE(i), caller, function_name(model.function[i]), module_of(model.function[i]), 16 * (1 + i % 4));
+		caller = model.parent[i] == i ? 0 : NODE(model.parent[i]);
+		frame(NODE(i), model.is_orphan[i] ? NODE(NODES + i) : caller,
+		      function_name(model.function[i]), module_of(model.function[i]), 16 * (1 + i % 4));
 	}
 }
 
