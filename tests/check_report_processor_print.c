@@ -147,6 +147,7 @@ START_TEST(tells_of_what_was_only_watched)
 	expect("  7/7 worker ");
 	expect_none("CALLS");
 	expect_none("\nTHREADS");
+	expect("  threads were ready for 10.0 ms in all, while no processor was free for them\n");
 }
 END_TEST
 

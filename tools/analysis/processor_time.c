@@ -86,8 +86,11 @@ static void sum_threads(struct fxt_processor_time *p, const struct fxt_reader *r
 	     s = fxt_map_next(&p->tree.leaves, s))
 		samples[s->a] += s->value[0];
 	for (size_t i = 0; i < r->thread_count; i++) {
-		const struct fxt_switch_sums *times = fxt_switch_times_of(&p->switches, (uint32_t)i);
+		const struct fxt_switch_sums *times = NULL;
 
+		/* Without switches nobody has said that a thread which ran once did not go on. */
+		if (p->switches.switches)
+			times = fxt_switch_times_of(&p->switches, (uint32_t)i);
 		if (!samples[i] && !times)
 			continue;
 		p->threads = fxt_grow(p->threads, &p->thread_capacity, p->thread_count + 1,

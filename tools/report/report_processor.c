@@ -321,6 +321,21 @@ static void print_thread(const struct fxt_processor_time *p, const struct fxt_pr
 	free(label);
 }
 
+/* Says for how long processors were missing, if that was a tenth of the time that they ran. */
+static void print_shortage(const struct fxt_processor_time *p, FILE *out)
+{
+	enum { TENTH = 10 };
+	uint64_t running_ns = 0, ready_ns = 0;
+
+	for (size_t i = 0; i < p->thread_count; i++) {
+		running_ns += p->threads[i].times.running_ns;
+		ready_ns += p->threads[i].times.ready_ns;
+	}
+	if (ready_ns && ready_ns >= running_ns / TENTH)
+		fprintf(out, "  threads were ready for %s in all, while no processor was free for them\n",
+			fxt_duration(ready_ns).text);
+}
+
 void fxt_processor_print_threads(const struct fxt_processor_time *p, const struct fxt_reader *r,
 				 bool with_process, size_t top, FILE *out)
 {
@@ -349,6 +364,7 @@ void fxt_processor_print_threads(const struct fxt_processor_time *p, const struc
 		fputc('\n', out);
 		free(more);
 	}
+	print_shortage(p, out);
 	if (p->lost_records && !p->tree.samples)
 		print_notes(p, out);
 }
