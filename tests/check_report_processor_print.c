@@ -199,6 +199,8 @@ START_TEST(finds_no_lines)
 	ck_assert(!fxt_source_line(s, "/dev/zero", 1, &place));
 	ck_assert(!fxt_source_line(s, "/nonexistent/file", 1, &place));
 	ck_assert(!fxt_source_line(s, "/etc/passwd", 1, &place));
+	ck_assert(!fxt_source_line(s, "/proc/kcore", 1, &place));
+	ck_assert(!fxt_source_line(s, "/proc/self/mem", 1, &place));
 	ck_assert(!fxt_source_line(s, "relative", 1, &place));
 	ck_assert(!fxt_source_line(s, "", 1, &place));
 	ck_assert(!fxt_source_line(s, "/proc/self/exe", UINT64_MAX, &place));

@@ -34,15 +34,20 @@ struct fxt_text fxt_sampled_module(const struct fxt_reader *r, const struct fxt_
 	return f->module ? fxt_symbol_text(r, f->module) : fxt_text_of("");
 }
 
+/* Returns the name of the function's file without folders. If there is no room for all of it, the name of a
+ * library loses its version first. */
 static char *module_label(const struct fxt_reader *r, const struct fxt_tree_function *f, size_t columns)
 {
 	struct fxt_text path = fxt_sampled_module(r, f);
-	const char *slash = memrchr(path.text, '/', path.bytes);
+	const char *slash = memrchr(path.text, '/', path.bytes), *version;
 
 	if (slash && slash + 1 < path.text + path.bytes) {
 		path.bytes -= (uint32_t)(slash + 1 - path.text);
 		path.text = slash + 1;
 	}
+	version = memmem(path.text, path.bytes, ".so.", 4);
+	if (path.bytes > columns && version)
+		path.bytes = (uint32_t)(version - path.text);
 	return fxt_printable(&path, columns, false);
 }
 
@@ -95,6 +100,8 @@ bool fxt_sampled_place(const struct fxt_call_tree *t, const struct fxt_reader *r
 /* -- Functions ------------------------------------------------------------------------------------- */
 
 enum { LABEL = 38, WHERE = 34 };
+/* A function with a twentieth of the samples is worth another line about what was inlined in it. */
+enum { WORTH_A_LINE = 20 };
 #define FIGURES " %6s %9s %6s  "
 
 static struct fxt_short share(uint64_t samples, uint64_t of)
@@ -138,7 +145,7 @@ static void print_function(const struct fxt_processor_time *p, const struct fxt_
 	fprintf(out, FIGURES, f->self ? share(f->self, p->tree.samples).text : "-",
 		f->self ? time_of(p, f->self).text : "-", share(f->total, p->tree.samples).text);
 	fprintf(out, "%s%s\n", module, line);
-	if (has_place && *place.function) {
+	if (has_place && *place.function && (f->self ? f->self : f->total) >= p->tree.samples / WORTH_A_LINE) {
 		struct fxt_text inlined = fxt_text_of(place.function);
 		char *cut = fxt_printable(&inlined, FXT_COLUMNS - 40, true);
 

@@ -109,9 +109,9 @@ static void put_colour(const char *label, bool is_kernel, FILE *out)
 }
 
 static void put_box(const struct fxt_stacks *s, const char *label, bool is_kernel, uint64_t from,
-		    uint64_t total, uint32_t depth, double base, uint64_t hz, FILE *out)
+		    uint64_t total, uint32_t depth, uint64_t hz, FILE *out)
 {
-	double x = MARGIN + pixels(s, from), width = pixels(s, total), y = base - (depth + 1) * (double)ROW;
+	double x = MARGIN + pixels(s, from), width = pixels(s, total), y = HEAD + depth * (double)ROW;
 	size_t letters = width > 6 ? (size_t)(width - 6) / LETTER : 0;
 
 	fprintf(out, "<g data-x=\"%.2f\" data-w=\"%.2f\" data-d=\"%" PRIu32 "\"><title>", x, width, depth);
@@ -129,7 +129,7 @@ static void put_box(const struct fxt_stacks *s, const char *label, bool is_kerne
 	fputs("</text></g>\n", out);
 }
 
-/* A click on a function makes it as wide as the picture, and a click on the lowest row shows all again. */
+/* A click on a function makes it as wide as the picture, and a click on the first row shows all again. */
 static void put_script(FILE *out)
 {
 	fprintf(out,
@@ -179,13 +179,13 @@ void fxt_stacks_print_flame(const struct fxt_stacks *s, const char *title, uint6
 		WIDTH, height, WIDTH, height, MARGIN);
 	put_text(title, (WIDTH - 2 * MARGIN) / LETTER, out);
 	fputs("</text>\n", out);
-	put_box(s, "all", false, 0, s->samples, 0, height - MARGIN, hz, out);
+	put_box(s, "all", false, 0, s->samples, 0, hz, out);
 	for (size_t i = 0; i < s->count; i++) {
 		uint32_t at = d.order[i];
 
 		if (is_drawn(&d, at))
 			put_box(s, s->list[at].label, s->list[at].is_kernel, d.from[at], s->list[at].total,
-				d.depth[at], height - MARGIN, hz, out);
+				d.depth[at], hz, out);
 	}
 	put_script(out);
 	fputs("</svg>\n", out);

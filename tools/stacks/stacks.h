@@ -3,7 +3,7 @@
  * Stacks are merged from the outermost function: functions that processes of one name called in the same
  * order are one stack, at whatever addresses. Both outputs cost memory for each merged stack. Stacks may be
  * of any depth in a trace from anywhere. Of deep ones the folded output leaves out the outer part, and the
- * graph the top.
+ * graph the innermost.
  */
 #ifndef FXT_TOOLS_STACKS_H
 #define FXT_TOOLS_STACKS_H
@@ -39,7 +39,8 @@ void fxt_stacks_free(struct fxt_stacks *s);
 /* Prints a line for each stack: "process;outermost;...;innermost samples". */
 void fxt_stacks_print_folded(const struct fxt_stacks *s, FILE *out);
 /* Prints a picture (SVG) that needs nothing else: each function is as wide as the samples that it was in, and
- * stands upon its caller. `title` is text. The time of a sample is told if hz is not 0. */
+ * hangs below its caller, so that what programs call first is what is seen first. `title` is text. The time
+ * of a sample is told if hz is not 0. */
 void fxt_stacks_print_flame(const struct fxt_stacks *s, const char *title, uint64_t hz, FILE *out);
 
 #endif
