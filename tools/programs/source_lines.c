@@ -47,17 +47,23 @@ struct fxt_source_lines *fxt_source_lines_open(time_t not_after)
 	return s;
 }
 
-/* Opens the file, without waiting for anybody. Returns -1 if it is not one to look into. Files that the kernel
- * makes up are regular too, and one of them is an image of all memory. */
+/* Returns whether the kernel makes the file up. Such files are regular too, and one of them is an image of
+ * all memory. */
+static bool is_made_up(int fd)
+{
+	struct statfs system;
+
+	return fstatfs(fd, &system) != 0 || system.f_type == PROC_SUPER_MAGIC || system.f_type == SYSFS_MAGIC;
+}
+
+/* Opens the file, without waiting for anybody. Returns -1 if it is not one to look into. */
 static int open_regular(const char *path, time_t not_after)
 {
 	int fd = *path == '/' ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
-	struct statfs system;
 	struct stat st;
 
-	if (fd >= 0 &&
-	    (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_mtime > not_after ||
-	     fstatfs(fd, &system) != 0 || system.f_type == PROC_SUPER_MAGIC || system.f_type == SYSFS_MAGIC)) {
+	if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_mtime > not_after ||
+			is_made_up(fd))) {
 		close(fd);
 		return -1;
 	}

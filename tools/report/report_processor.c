@@ -145,7 +145,8 @@ static void print_function(const struct fxt_processor_time *p, const struct fxt_
 	fprintf(out, FIGURES, f->self ? share(f->self, p->tree.samples).text : "-",
 		f->self ? time_of(p, f->self).text : "-", share(f->total, p->tree.samples).text);
 	fprintf(out, "%s%s\n", module, line);
-	if (has_place && *place.function && (f->self ? f->self : f->total) >= p->tree.samples / WORTH_A_LINE) {
+	if (has_place && *place.function &&
+	    (f->self ? f->self : f->total) >= p->tree.samples / WORTH_A_LINE) {
 		struct fxt_text inlined = fxt_text_of(place.function);
 		char *cut = fxt_printable(&inlined, FXT_COLUMNS - 40, true);
 
