@@ -303,7 +303,8 @@ START_TEST(ends_with_the_process)
 }
 END_TEST
 
-/* The id of a thread that has ended is another's later. What it did in between is not known. */
+/* The id of a thread that has ended is another's later. What it did in between is not known, nor whose the id
+ * is at last. */
 START_TEST(tells_threads_of_one_id_apart)
 {
 	struct fxt_report report;
@@ -316,6 +317,8 @@ START_TEST(tells_threads_of_one_id_apart)
 	switched(11 * MS, 1, 8, 0);
 	switched(14 * MS, 1, 0, 8);
 	switched(15 * MS, 5, 8, 0);
+	switched(16 * MS, 1, 0, 8);
+	switched(18 * MS, 3, 8, 0);
 	fact(1, 1, "other", 20 * MS, NO_ARGS);
 	make_report(&report, 10);
 	ck_assert_uint_eq(times_of(&report, 7, 8).running_ns, 2 * MS);

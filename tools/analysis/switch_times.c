@@ -98,9 +98,10 @@ static void leave(struct fxt_switch_times *t, struct fxt_switch_thread *one, uns
 
 static void enter(struct fxt_switch_times *t, struct fxt_switch_thread *one, uint64_t at_ns)
 {
+	/* A thread that has ended does not run again. Another one has its id now. */
 	if (one->state == FXT_SWITCH_ENDED)
-		return;
-	if (one->state != FXT_SWITCH_RUNNING)
+		one->is_known = false;
+	else if (one->state != FXT_SWITCH_RUNNING)
 		add_time(t, one, at_ns);
 	become(one, FXT_SWITCH_RUNNING, at_ns);
 }
@@ -147,18 +148,23 @@ void fxt_switch_times_end(struct fxt_switch_times *t, const struct fxt_reader *r
 
 /* -- The end ----------------------------------------------------------------------------------------- */
 
-/* Finds the threads of which there are switches only, by the ids of all threads of the trace. */
+/* Finds the threads of which there are switches only, by the ids of all threads of the trace. If several
+ * threads had the id, it is not known which of them it was. */
 static void know_the_rest(struct fxt_switch_times *t, const struct fxt_reader *r)
 {
 	struct fxt_map threads = {0};
 	bool fresh;
 
-	for (size_t i = 0; i < r->thread_count; i++)
-		fxt_map_put(&threads, r->threads[i].tid, 0, &fresh)->value[0] = i;
+	for (size_t i = 0; i < r->thread_count; i++) {
+		struct fxt_slot *s = fxt_map_put(&threads, r->threads[i].tid, 0, &fresh);
+
+		s->value[0] = i;
+		s->value[1]++;
+	}
 	for (size_t i = 0; i < t->count; i++) {
 		const struct fxt_slot *s = fxt_map_find(&threads, t->list[i].tid, 0);
 
-		if (!t->list[i].is_known && s)
+		if (!t->list[i].is_known && s && s->value[1] == 1)
 			know(t, &t->list[i], (uint32_t)s->value[0]);
 	}
 	fxt_map_free(&threads);

@@ -1,7 +1,7 @@
 /* For how long threads ran, were ready and waited for a processor, or were blocked, as the kernel's context
  * switches tell. A record about a switch has thread ids and no process ids, so other events of the same
- * provider say whose id it is: that of the thread that was last mentioned with this id. An id that none of
- * them mentions is that of the thread which has it in the rest of the trace.
+ * provider say whose id it is: that of the thread that was last mentioned with this id. If none of them
+ * mentions it, the id is that of the only thread which has it in the rest of the trace.
  *
  * Only what is known counts. If a switch is missing, the time until the next one is left out, as is the time
  * before the first record of a thread. A thread that was blocked last, and whose process has ended, had ended
