@@ -63,14 +63,27 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
+static bool is_same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
 static void write_stacks(struct input *in, const struct fxt_report *report, const struct fxt_stacks *s,
 			 const char *path, bool as_flame)
 {
-	FILE *out = is_stdout(path) ? stdout : path ? fopen(path, "we") : NULL;
+	FILE *out;
 	bool ok;
 
 	if (!path)
 		return;
+	if (is_same_file(path, in->path)) {
+		fxt_error(path, "this is the trace that is read, and stacks would take its place");
+		in->failed = true;
+		return;
+	}
+	out = is_stdout(path) ? stdout : fopen(path, "we");
 	if (out && as_flame)
 		fxt_stacks_print_flame(s, in->path, report->processor.hz, out);
 	else if (out)
