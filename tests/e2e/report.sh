@@ -240,8 +240,8 @@ else
 fi
 
 # What cannot be written, or is not there, is told in one line.
-for wrong in "--folded=/nonexistent/x" "--flame=/nonexistent/x" "--flame=modes.fxt" "--sort=name" "--folded=" \
-	"--folded=- --flame=-" "--json --folded=-"; do
+for wrong in "--folded=/nonexistent/x" "--flame=/nonexistent/x" "--flame=modes.fxt" \
+	"--sort=name" "--folded=" "--folded=- --flame=-" "--json --folded=-"; do
 	# shellcheck disable=SC2086
 	"$FXT" report $wrong modes.fxt >/dev/null 2>err && fail "report $wrong: exit status 0"
 	is "report $wrong: lines of the message" 1 "$(grep -c '^fxt' err)"
