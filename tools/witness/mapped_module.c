@@ -1,5 +1,4 @@
-/* See mapped_module.h. Without libdw the functions of files have no names, and frames are found by frame pointers.
- */
+/* See mapped_module.h. Without libdw functions have no names, and frames are found by frame pointers. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
