@@ -120,6 +120,7 @@ APPS_C = \
 	tests/apps/allocator \
 	tests/apps/alone \
 	tests/apps/awaits \
+	tests/apps/burns \
 	tests/apps/busy \
 	tests/apps/causes \
 	tests/apps/chain \
@@ -216,7 +217,7 @@ tests/apps/busy tests/apps/descriptor_races tests/apps/descriptors tests/apps/ho
 tests/apps/host_number tests/apps/host_unmaps tests/apps/inherits tests/apps/listens \
 tests/apps/many_functions tests/apps/modes tests/apps/progress \
 tests/apps/threads: tests/apps/random.h tests/apps/unseen.h
-tests/apps/awaits tests/apps/busy tests/apps/causes tests/apps/coroutines tests/apps/ends \
+tests/apps/awaits tests/apps/burns tests/apps/busy tests/apps/causes tests/apps/coroutines tests/apps/ends \
 	tests/apps/follow_fork tests/apps/handlers tests/apps/jumps tests/apps/parents \
 	tests/apps/pools tests/apps/process tests/apps/progress tests/apps/quiet tests/apps/stepped \
 	tests/apps/streams tests/apps/streams_odd tests/apps/threads: \
@@ -340,7 +341,8 @@ E2E_TESTS = \
 	tests/e2e/slow.sh \
 	tests/e2e/snapshot.sh \
 	tests/e2e/streams.sh \
-	tests/e2e/top.sh
+	tests/e2e/top.sh \
+	tests/e2e/witness.sh
 # What the scripts share, sourced or called by them.
 E2E_HELPERS = tests/e2e/bounded.py tests/e2e/hostile.py tests/e2e/hosts_lib.sh tests/e2e/lib.sh \
 	tests/e2e/controller.py tests/e2e/manager.py tests/e2e/progress.py tests/e2e/trace.py

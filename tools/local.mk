@@ -280,7 +280,8 @@ TOOLS_TESTS = \
 	tests/check_skim \
 	tests/check_tools \
 	tests/check_top \
-	tests/check_windows
+	tests/check_windows \
+	tests/check_witness
 endif
 check_PROGRAMS += $(TOOLS_TESTS)
 TESTS += $(TOOLS_TESTS)
@@ -368,3 +369,7 @@ tests_check_windows_SOURCES = tests/check_windows.c tests/apps/random.h tests/ap
 tests_check_windows_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_windows_CFLAGS = $(TOOLS_TESTS_CFLAGS)
 tests_check_windows_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_witness_SOURCES = tests/check_witness.c tests/apps/random.h
+tests_check_witness_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_witness_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_witness_LDADD = $(TOOLS_TESTS_LIBS)

@@ -14,6 +14,9 @@ plugin=$apps/libhost_plugin.so
 runs='
 allocator
 awaits 5
+burns 2 20 3
+burns 1 20 1 signal
+burns 2 20 1 alternate
 busy 20
 causes mutex 20
 causes barrier 20

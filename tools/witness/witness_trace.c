@@ -24,7 +24,7 @@ enum {
 };
 
 /* No program has memory at these addresses, so nobody takes a node for an object of the program. */
-static const uint64_t FIRST_NODE = UINT64_C(0xfff0000000000000);
+static const uint64_t FIRST_NODE = UINT64_C(0x7ff0000000000000);
 
 /* Where a frame is. */
 struct frame {
@@ -364,19 +364,26 @@ static void take_sample(struct fxt_witness_trace *w, const struct fxt_perf_recor
 
 /* -- Taking records ---------------------------------------------------------------------------- */
 
-/* A thread leaves a processor, or gets it. Nobody tells which thread of another program is next, or was last:
- * that is 0. */
-static void take_switch(struct fxt_witness_trace *w, const struct fxt_perf_record *record)
+/* A thread leaves a processor, or gets it (no outgoing one). Nobody tells which thread of another program is
+ * next, or was last: that is 0. */
+static void put_switch(struct fxt_witness_trace *w, const struct fxt_perf_record *record,
+		       enum fxt_thread_state state, uint32_t outgoing, uint32_t incoming)
 {
-	bool is_out = record->header->misc & PERF_RECORD_MISC_SWITCH_OUT;
-	bool is_preempted = record->header->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT;
-	enum fxt_thread_state state = is_out && !is_preempted ? FXT_THREAD_BLOCKED : FXT_THREAD_RUNNING;
 	uint64_t words[8];
 
 	put(w, words,
-	    fxt_encode_context_switch(words, 8, record->time_ns, (uint16_t)record->cpu, state,
-				      is_out ? record->tid : 0, is_out ? 0 : record->tid,
-				      (struct fxt_args){0, NULL}));
+	    fxt_encode_context_switch(words, 8, record->time_ns, (uint16_t)record->cpu, state, outgoing,
+				      incoming, (struct fxt_args){0, NULL}));
+}
+
+static void take_switch(struct fxt_witness_trace *w, const struct fxt_perf_record *record)
+{
+	bool is_preempted = record->header->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT;
+
+	if (record->header->misc & PERF_RECORD_MISC_SWITCH_OUT)
+		put_switch(w, record, is_preempted ? FXT_THREAD_RUNNING : FXT_THREAD_BLOCKED, record->tid, 0);
+	else
+		put_switch(w, record, FXT_THREAD_RUNNING, 0, record->tid);
 }
 
 static void take_mapping(struct fxt_witness_trace *w, const struct fxt_perf_record *record)
@@ -396,6 +403,23 @@ static void take_mapping(struct fxt_witness_trace *w, const struct fxt_perf_reco
 			      m->path, m->inode);
 }
 
+/* Returns whether a sample or switch is to be kept. */
+static bool is_kept(struct fxt_witness_trace *w, const struct fxt_perf_record *record)
+{
+	bool fresh;
+
+	if (!w->is_on || !record->pid || !record->tid ||
+	    (w->wish->is_for_traced && !fxt_space_of(&w->spaces, record->pid)->is_traced))
+		return false;
+	if (w->wish->most_bytes && w->bytes > w->wish->most_bytes) {
+		w->refused++;
+		return false;
+	}
+	tell(w, record);
+	fxt_map_put(&w->seen, record->pid, record->tid, &fresh);
+	return true;
+}
+
 static void take_name(struct fxt_witness_trace *w, const struct fxt_perf_record *record)
 {
 	struct comm {
@@ -411,6 +435,8 @@ static void take_name(struct fxt_witness_trace *w, const struct fxt_perf_record 
 	if (!(m->header.misc & PERF_RECORD_MISC_COMM_EXEC))
 		return;
 	fxt_space_clear(fxt_space_of(&w->spaces, m->pid));
+	if (!is_kept(w, record))
+		return;
 	program = (struct fxt_arg){FXT_ARG_STRING, string(w, "program"),
 				   .string = string(w, name_of(w, m->tid))};
 	put_fact(w, record, "executed", (struct fxt_args){1, &program});
@@ -429,8 +455,11 @@ static void take_task(struct fxt_witness_trace *w, const struct fxt_perf_record 
 	if (m->header.size < sizeof(*m))
 		return;
 	if (m->header.type == PERF_RECORD_EXIT) {
-		if (m->pid == m->tid)
+		/* The kernel tells nothing more of it, not even that it leaves its processor. */
+		if (is_kept(w, record)) {
+			put_switch(w, record, FXT_THREAD_DEAD, m->tid, 0);
 			put_fact(w, record, "ended", (struct fxt_args){0, NULL});
+		}
 		return;
 	}
 	name = name_of(w, m->parent_tid);
@@ -450,23 +479,6 @@ static void take_lost(struct fxt_witness_trace *w, const struct fxt_perf_record 
 				  .u64 = words[record->header->type == PERF_RECORD_LOST]};
 
 	put_fact(w, record, "lost", (struct fxt_args){1, &records});
-}
-
-/* Returns whether a sample or switch is to be kept. */
-static bool is_kept(struct fxt_witness_trace *w, const struct fxt_perf_record *record)
-{
-	bool fresh;
-
-	if (!w->is_on || !record->pid || !record->tid ||
-	    (w->wish->is_for_traced && !fxt_space_of(&w->spaces, record->pid)->is_traced))
-		return false;
-	if (w->wish->most_bytes && w->bytes > w->wish->most_bytes) {
-		w->refused++;
-		return false;
-	}
-	tell(w, record);
-	fxt_map_put(&w->seen, record->pid, record->tid, &fresh);
-	return true;
 }
 
 void fxt_witness_trace_take(void *context, const struct fxt_perf_record *record)

@@ -1,0 +1,337 @@
+/* This tests what takes the kernel's records (tools/witness/): the rings, from which records come in the
+ * order of time, and what processes have mapped. Sizes, counts and orders follow from FXT_SEED
+ * (apps/random.h), and all is compared with a model. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "apps/random.h"
+#include "tools/common/kernel_clock.h"
+#include "tools/witness/perf_events.h"
+#include "tools/witness/spaces.h"
+#include "tools/witness/unwind_stack.h"
+
+/* -- Mappings ---------------------------------------------------------------------------------------- */
+
+enum { PAGES = 200, PAGE = 4096, FILES = 5 };
+
+static const uint64_t BASE = UINT64_C(0x7f0000000000);
+
+/* What is mapped at a page: the file's number (0: nothing) and the offset in it. */
+struct page {
+	unsigned file;
+	uint64_t offset;
+};
+
+static void compare(const struct fxt_space *space, const struct page *pages, struct fxt_module **files)
+{
+	for (unsigned i = 0; i < PAGES; i++) {
+		uint64_t address = BASE + i * PAGE + random_below(PAGE);
+		const struct fxt_mapping *found = fxt_space_find(space, address);
+
+		ck_assert(!found == !pages[i].file);
+		if (!found)
+			continue;
+		ck_assert_ptr_eq(found->module, files[pages[i].file]);
+		ck_assert_uint_eq(address - found->start + found->offset, pages[i].offset + address % PAGE);
+	}
+	ck_assert_ptr_null(fxt_space_find(space, BASE - 1));
+	ck_assert_ptr_null(fxt_space_find(space, BASE + PAGES * PAGE));
+}
+
+START_TEST(mappings)
+{
+	struct fxt_spaces spaces = {0};
+	struct fxt_space *space = fxt_space_of(&spaces, 7);
+	static struct page pages[PAGES];
+	struct fxt_module *files[FILES + 1] = {NULL};
+	char path[32];
+	unsigned i, k, first, count, file;
+
+	random_seed((uint64_t)_i);
+	memset(pages, 0, sizeof(pages));
+	for (i = 1; i <= FILES; i++) {
+		snprintf(path, sizeof(path), "/nowhere/%u", i);
+		files[i] = fxt_module_at(&spaces.modules, path, i);
+		ck_assert_uint_eq(fxt_module_number(files[i]), i);
+	}
+	for (i = 0; i < 500; i++) {
+		first = (unsigned)random_below(PAGES);
+		count = 1 + (unsigned)random_below(random_below(4) ? 8 : PAGES - first);
+		count = count < PAGES - first ? count : PAGES - first;
+		file = 1 + (unsigned)random_below(FILES);
+		for (k = 0; k < count; k++)
+			pages[first + k] = (struct page){file, (uint64_t)(i + k) * PAGE};
+		snprintf(path, sizeof(path), "/nowhere/%u", file);
+		fxt_space_map(&spaces, space, BASE + first * PAGE, (uint64_t)count * PAGE, (uint64_t)i * PAGE,
+			      path, file);
+		compare(space, pages, files);
+		if (random_below(100) == 0) {
+			fxt_space_copy(fxt_space_of(&spaces, 8 + i), space);
+			/* The list of spaces may have moved, and the spaces have not. */
+			ck_assert_ptr_eq(space, fxt_space_of(&spaces, 7));
+			compare(fxt_space_of(&spaces, 8 + i), pages, files);
+			fxt_space_clear(space);
+			ck_assert_ptr_null(fxt_space_find(space, BASE + first * PAGE));
+			space = fxt_space_of(&spaces, 7);
+			memset(pages, 0, sizeof(pages));
+		}
+	}
+	/* What makes no sense is no mapping. */
+	fxt_space_map(&spaces, space, BASE, 0, 0, "/nowhere/1", 1);
+	fxt_space_map(&spaces, space, UINT64_MAX - 5, 100, 0, "/nowhere/1", 1);
+	compare(space, pages, files);
+	fxt_spaces_free(&spaces);
+}
+END_TEST
+
+/* -- Rings ------------------------------------------------------------------------------------------- */
+
+enum { MOST_RINGS = 5, MOST_RECORDS = 4000 };
+
+/* A record that was put into a ring. */
+struct put {
+	uint64_t time_ns;
+	uint32_t number;
+	bool is_sample, has_registers;
+	size_t stack_bytes;
+};
+
+static struct put waiting[MOST_RECORDS];
+static size_t waiting_count;
+static uint64_t limit_ns, last_ns;
+static size_t delivered;
+
+/* Puts bytes into a ring as the kernel does. Returns false if there is no room. */
+static bool put(struct fxt_perf_ring *ring, const void *bytes, size_t count)
+{
+	unsigned char *data = (unsigned char *)ring->page + sysconf(_SC_PAGESIZE);
+	uint64_t head = ring->page->data_head;
+
+	if (head - ring->page->data_tail + count > ring->bytes)
+		return false;
+	for (size_t i = 0; i < count; i++)
+		data[(head + i) & (ring->bytes - 1)] = ((const unsigned char *)bytes)[i];
+	__atomic_store_n(&ring->page->data_head, head + count, __ATOMIC_RELEASE);
+	return true;
+}
+
+/* Fills in a record with this time and number, and notes what it has. Returns its size. */
+static size_t make(uint64_t *words, struct put *it, uint32_t cpu)
+{
+	struct perf_event_header *header = (struct perf_event_header *)words;
+	size_t n = 1, i;
+
+	it->is_sample = random_below(2);
+	it->has_registers = it->is_sample && FXT_PERF_REGISTERS && random_below(4);
+	it->stack_bytes = 0;
+	if (it->is_sample) {
+		size_t room = random_below(3) ? 8 * random_below(200) : 0;
+
+		words[n++] = it->number * UINT64_C(3);
+		words[n++] = it->number | (uint64_t)(it->number + 1) << 32;
+		words[n++] = it->time_ns;
+		words[n++] = cpu;
+		words[n++] = it->has_registers ? PERF_SAMPLE_REGS_ABI_64 : PERF_SAMPLE_REGS_ABI_NONE;
+		for (i = 0; it->has_registers && i < FXT_PERF_REGISTER_COUNT; i++)
+			words[n++] = it->number + i;
+		words[n++] = room;
+		if (room) {
+			for (i = 0; i < room / 8; i++)
+				words[n++] = it->number ^ i;
+			/* The kernel may say that less was there than there is room for. */
+			it->stack_bytes = random_below(room + 1);
+			words[n++] = it->stack_bytes;
+		}
+	} else {
+		for (i = random_below(6); i > 0; i--)
+			words[n++] = i;
+		words[n++] = it->number | (uint64_t)(it->number + 1) << 32;
+		words[n++] = it->time_ns;
+		words[n++] = cpu;
+	}
+	*header = (struct perf_event_header){it->is_sample ? PERF_RECORD_SAMPLE : PERF_RECORD_SWITCH, 0,
+					     (uint16_t)(n * 8)};
+	return n * 8;
+}
+
+static void check_record(void *context, const struct fxt_perf_record *record)
+{
+	size_t i, at;
+
+	(void)context;
+	ck_assert_uint_ge(record->time_ns, last_ns);
+	ck_assert_uint_lt(record->time_ns, limit_ns);
+	last_ns = record->time_ns;
+	for (at = 0; at < waiting_count; at++)
+		if (waiting[at].number == record->pid)
+			break;
+	ck_assert_uint_lt(at, waiting_count);
+	ck_assert_uint_eq(record->time_ns, waiting[at].time_ns);
+	ck_assert_uint_eq(record->tid, record->pid + 1);
+	ck_assert_int_eq(record->header->type == PERF_RECORD_SAMPLE, waiting[at].is_sample);
+	ck_assert_int_eq(record->registers != NULL, waiting[at].has_registers);
+	for (i = 0; record->registers && i < FXT_PERF_REGISTER_COUNT; i++)
+		ck_assert_uint_eq(record->registers[i], record->pid + i);
+	ck_assert_uint_eq(record->stack_bytes, waiting[at].stack_bytes);
+	for (i = 0; i + 8 <= record->stack_bytes; i += 8) {
+		uint64_t word;
+
+		memcpy(&word, record->stack + i, 8);
+		ck_assert_uint_eq(word, record->pid ^ i / 8);
+	}
+	waiting[at] = waiting[--waiting_count];
+	delivered++;
+}
+
+static bool any_before(uint64_t time_ns)
+{
+	for (size_t i = 0; i < waiting_count; i++)
+		if (waiting[i].time_ns < time_ns)
+			return true;
+	return false;
+}
+
+START_TEST(rings)
+{
+	static uint64_t words[1000];
+	struct fxt_perf perf = {.rings = calloc(MOST_RINGS, sizeof(*perf.rings))};
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), times[MOST_RINGS], now_ns;
+	uint32_t number = 1;
+	size_t i;
+
+	random_seed(1000 + (uint64_t)_i);
+	perf.count = 1 + random_below(MOST_RINGS);
+	now_ns = fxt_clock_ns(CLOCK_BOOTTIME);
+	for (i = 0; i < perf.count; i++) {
+		perf.rings[i].bytes = page << random_below(4);
+		perf.rings[i].page = calloc(1, page + perf.rings[i].bytes);
+		/* A ring may have gone round before. */
+		perf.rings[i].page->data_head = perf.rings[i].page->data_tail = 8 * random_below(1 << 20);
+		times[i] = 1;
+	}
+	waiting_count = delivered = 0;
+	while (number < MOST_RECORDS) {
+		struct put *it = &waiting[waiting_count];
+
+		i = random_below(perf.count);
+		/* Some are of a time that is still to come, and so are all behind them in that ring. */
+		times[i] += random_below(500) ? random_below(1000) : random_below(10) ? 0 : 2 * now_ns;
+		*it = (struct put){.time_ns = times[i], .number = number};
+		if (put(&perf.rings[i], words, make(words, it, (uint32_t)i))) {
+			waiting_count++;
+			number += 2;
+		} else if (times[i] > now_ns) {
+			break;
+		}
+		if (random_below(20) == 0) {
+			limit_ns = fxt_clock_ns(CLOCK_BOOTTIME);
+			last_ns = 0;
+			fxt_perf_take(&perf, false, check_record, NULL);
+			ck_assert(!any_before(now_ns));
+		}
+	}
+	limit_ns = UINT64_MAX;
+	last_ns = 0;
+	fxt_perf_take(&perf, true, check_record, NULL);
+	ck_assert_uint_eq(waiting_count, 0);
+	ck_assert_uint_gt(delivered, 10);
+	for (i = 0; i < perf.count; i++) {
+		free(perf.rings[i].page);
+		free(perf.rings[i].queue);
+	}
+	free(perf.rings);
+}
+END_TEST
+
+static void count_records(void *context, const struct fxt_perf_record *record)
+{
+	(void)record;
+	++*(size_t *)context;
+}
+
+/* Whatever is in a ring, nothing outside is read, and taking ends. */
+START_TEST(garbage)
+{
+	struct fxt_perf perf = {.rings = calloc(1, sizeof(*perf.rings)), .count = 1};
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	struct fxt_perf_ring *ring = perf.rings;
+	size_t count = 0, i, round;
+
+	random_seed(2000 + (uint64_t)_i);
+	ring->bytes = page;
+	ring->page = calloc(1, 2 * page);
+	for (round = 0; round < 300; round++) {
+		uint64_t word;
+
+		for (i = random_below(page / 8); i > 0; i--) {
+			word = random_below(2)
+				       ? random_below(UINT32_MAX)
+				       : (uint64_t)(random_below(12) * 8) << 48 | (1 + random_below(14));
+			put(ring, &word, 8);
+		}
+		fxt_perf_take(&perf, random_below(2), count_records, &count);
+		ck_assert_uint_eq(ring->page->data_head, ring->page->data_tail);
+	}
+	free(ring->page);
+	free(ring->queue);
+	free(perf.rings);
+}
+END_TEST
+
+/* -- Stacks ------------------------------------------------------------------------------------------ */
+
+/* A chain of frame pointers is followed to its end, and not out of the copy of the stack. */
+START_TEST(frame_pointers)
+{
+	static uint64_t stack[1024], registers[FXT_PERF_REGISTER_COUNT];
+	uint64_t base, at = 0, next, frames = 0, followed = 0;
+	struct fxt_perf_record sample = {.registers = registers, .stack = (unsigned char *)stack};
+	struct fxt_unwind unwind;
+
+	random_seed(3000 + (uint64_t)_i);
+	base = BASE + 8 * random_below(100);
+	memset(stack, 0, sizeof(stack));
+	sample.stack_bytes = 8 * random_below(1024);
+	fxt_unwind_begin(&unwind, &sample);
+	unwind.begin = unwind.registers[FXT_UNWIND_STACK] = base;
+	unwind.registers[FXT_UNWIND_FRAME] = base;
+	while (at + 2 <= sample.stack_bytes / 8) {
+		next = at + 2 + random_below(30);
+		stack[at] = base + 8 * next;
+		stack[at + 1] = 1000 + frames++;
+		at = next;
+	}
+	while (fxt_unwind_by_frame_pointer(&unwind)) {
+		ck_assert_uint_eq(unwind.registers[FXT_UNWIND_PC], 1000 + followed);
+		followed++;
+	}
+	ck_assert_uint_eq(followed, frames);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("witness");
+	TCase *test = tcase_create("witness");
+	SRunner *runner;
+	int failed;
+
+	tcase_set_timeout(test, 120);
+	tcase_add_loop_test(test, mappings, 0, 10);
+	tcase_add_loop_test(test, rings, 0, 20);
+	tcase_add_loop_test(test, garbage, 0, 10);
+	tcase_add_loop_test(test, frame_pointers, 0, 50);
+	suite_add_tcase(suite, test);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,165 @@
+#!/bin/bash
+# The kernel is a second witness of what fxt record runs: its samples have the functions that used the processor,
+# with all their callers, and its context switches tell when threads ran. Programs are the same as bare.
+# shellcheck source=lib.sh
+. "${abs_top_srcdir:?}/tests/e2e/lib.sh"
+need python3
+
+"$FXT" record -o probe.fxt -- true 2>said || fail "fxt record: exit status $?"
+if grep -q 'no samples and no context switches' said; then
+	is "what is said where the kernel refuses" 1 "$(grep -c 'no samples' said)"
+	valid probe.fxt
+	skip "the kernel refuses: $(grep 'no samples' said)"
+fi
+
+# look FILE PROGRAM: prints what the trace has of the program: the share of hot() in hot() and mild() in percent,
+# how many samples there are, the share of those whose stack is whole, whether each thread left its processor
+# as often as it got one, and how often threads slept.
+look()
+{
+	"$FXT" dump --json "$1" >records || fail "fxt dump $1"
+	python3 - "$2" <<'END'
+import collections, json, sys
+nodes, pids, samples, outs, ins, slept = {}, set(), [], collections.Counter(), collections.Counter(), 0
+records = [json.loads(line) for line in open("records")]
+for r in records:
+    if r["type"] == "process" and r["name"] == sys.argv[1]:
+        pids.add(r["id"])
+    elif r["type"] == "object" and r["args"].get("type") == "frame":
+        parent = int(r["args"].get("parent", "0"), 16)
+        assert not parent or parent in nodes, "a caller that is not known yet"
+        assert r["id"] not in nodes, "a node comes twice"
+        nodes[r["id"]] = (r["name"], parent)
+for r in records:
+    if r["type"] == "switch":
+        outs[r["outgoing"]] += 1
+        ins[r["incoming"]] += 1
+        slept += r["outgoing"] != 0 and r["state"] == 3
+    elif r.get("category") == "sample" and r["args"]["process"] in pids:
+        stack, node = [], int(r["args"]["stack"], 16)
+        while node:
+            name, node = nodes[node]
+            stack.append(name)
+        assert stack[0] == r["name"], "the sample's name is not that of its innermost function"
+        samples.append(stack)
+hot = sum("hot" in s for s in samples)
+mild = sum("mild" in s for s in samples)
+whole = sum(s[-1] in ("_start", "__clone3", "clone3", "__clone", "clone") and s.count("deep") == 41
+            for s in samples if "hot" in s or "mild" in s)
+handled = sum("handle" in s and "main" in s for s in samples)
+even = all(abs(outs[t] - ins[t]) <= 1 for t in set(outs) | set(ins) if t)
+print(100 * hot // max(1, hot + mild), len(samples), 100 * whole // max(1, hot + mild), even, slept,
+      100 * handled // max(1, hot + mild))
+END
+}
+
+# between WHAT LEAST MOST FOUND
+between()
+{
+	count comparison
+	test "$4" -ge "$2" && test "$4" -le "$3" || fail "$1: $4 is not from $2 to $3"
+}
+
+# -- Samples and switches ------------------------------------------------------------------------------
+
+ms=$((600 + seed % 300))
+for run in "1 $ms 0" "$((2 + seed % 3)) $ms $((1 + seed % 20))" "1 $ms 3 signal" \
+	"2 $ms 1 alternate"; do
+	read -r threads _ naps how <<<"$run"
+	# shellcheck disable=SC2086
+	{
+		bare "$apps/burns" $run >bare.out
+		"$FXT" record -q --sample=997 -o burns.fxt -- "$apps/burns" $run >traced.out
+	}
+	is "$run: exit status" 0 $?
+	same_some "$run: output" bare.out traced.out
+	valid burns.fxt
+	read -r hot samples whole even slept handled <<<"$(look burns.fxt burns)"
+	between "$run: the share of hot()" 60 90 "$hot"
+	# The processor time is the program's own, so other programs make no difference.
+	between "$run: samples" $((threads * ms * 997 / 1400)) $((threads * ms * 997 / 700)) "$samples"
+	# A sample has the stack that the thread is on, so that of a handler on another one ends there.
+	test "$how" = alternate || between "$run: whole stacks" 90 100 "$whole"
+	is "$run: switches come in pairs" True "$even"
+	between "$run: times that threads slept" $((threads * naps)) 1000000 "$slept"
+	test "$how" != signal || between "$run: stacks with the handler and what it interrupted" 90 100 "$handled"
+done
+
+"$FXT" record -q --sample=0 -o none.fxt -- "$apps/burns" 1 50 2 >/dev/null
+valid none.fxt
+read -r _ samples _ even slept _ <<<"$(look none.fxt burns)"
+is "no samples" "0 True" "$samples $even"
+between "times that it slept" 2 1000000 "$slept"
+"$FXT" record -q --no-kernel -o none.fxt -- "$apps/burns" 1 50 2 >/dev/null
+valid none.fxt
+is "without the kernel" 0 "$(fxt dump none.fxt | grep -c -e ' switch ' -e ' sample:')"
+
+# -- Programs without the agent ------------------------------------------------------------------------
+
+if "$CC" -O2 -static -pthread -o still "$abs_top_srcdir/tests/apps/burns.c" 2>/dev/null; then
+	"$FXT" record --sample=997 -o static.fxt -- sh -c './still 1 300 2' >traced.out 2>said
+	is "a static program: output" burnt "$(cat traced.out)"
+	is "what is said of it" 1 "$(grep -c 'still: .* ran it untraced' said)"
+	valid static.fxt
+	read -r hot samples _ _ _ _ <<<"$(look static.fxt still)"
+	between "a static program: the share of hot()" 50 95 "$hot"
+	between "a static program: samples" 200 500 "$samples"
+	"$FXT" record -q --follow=none --sample=997 -o parent.fxt -- sh -c './still 1 100 0; exit 3' >traced.out
+	is "children that are not followed: exit status" 3 $?
+	read -r _ samples _ _ _ _ <<<"$(look parent.fxt still)"
+	is "their samples" 0 "$samples"
+fi
+
+# -- A program that runs already -----------------------------------------------------------------------
+
+# is_watched: returns whether the process beside fxt record has begun its part.
+is_watched()
+{
+	test -n "$(find . -path './.fxt-parts.*/kernel.fxt')"
+}
+
+mkfifo begin
+"$apps/burns" 2 $ms 2 wait <begin >traced.out &
+program=$!
+background=$program
+exec 6>begin
+"$FXT" record -q --sample=997 -o watched.fxt -p $program &
+watcher=$!
+background="$program $watcher"
+until_deadline is_watched
+exec 6>&-
+wait $watcher
+is "fxt record -p: exit status" 0 $?
+wait $program
+is "the program that was watched" "0 burnt" "$? $(cat traced.out)"
+background=
+valid watched.fxt
+read -r hot samples whole even _ _ <<<"$(look watched.fxt burns)"
+between "a program that runs already: the share of hot()" 60 90 "$hot"
+between "its samples" $((2 * ms * 997 / 1400)) $((2 * ms * 997 / 700)) "$samples"
+between "its stacks" 90 100 "$whole"
+fxt report watched.fxt >report
+is "its report names it" 1 "$(grep -c -m 1 burns report)"
+
+"$apps/burns" 1 100 0 wait <begin >/dev/null &
+program=$!
+background=$program
+exec 6>begin
+"$FXT" record --duration=100ms -o idle.fxt -p $program 2>said
+is "watched for a time" "0 1" "$? $(grep -c -- '-> idle.fxt' said)"
+valid idle.fxt
+kill_background
+exec 6>&-
+"$FXT" record -o gone.fxt -p $program 2>said
+is "a process that is gone" "125 1" "$? $(grep -c "process $program: No such process" said)"
+for bad in 0 -1 x 1x 99999999999; do
+	"$FXT" record -p "$bad" 2>said
+	is "-p $bad" "125 1" "$? $(grep -c 'is no number of a process' said)"
+done
+"$FXT" record -p $$ true 2>said
+is "-p and a command" "125 1" "$? $(grep -c 'give one of them' said)"
+for bad in -1 x 10001 ''; do
+	"$FXT" record --sample="$bad" true 2>said
+	is "--sample=$bad" "125 1" "$? $(grep -c 'is no number of samples' said)"
+done
+is "folders that are left" 0 "$(find . -name '.fxt-parts.*' | wc -l)"
