@@ -123,7 +123,7 @@ mkfifo begin
 program=$!
 background=$program
 exec 6>begin
-"$FXT" record -q --sample=997 -o watched.fxt -p $program &
+"$FXT" record -q --sample=997 -o watched.fxt -p $program 6>&- &
 watcher=$!
 background="$program $watcher"
 until_deadline is_watched
@@ -145,6 +145,7 @@ is "its report names it" 1 "$(grep -c -m 1 burns report)"
 program=$!
 background=$program
 exec 6>begin
+# The program waits as long as this script has the other end of its input.
 "$FXT" record --duration=100ms -o idle.fxt -p $program 2>said
 is "watched for a time" "0 1" "$? $(grep -c -- '-> idle.fxt' said)"
 valid idle.fxt
