@@ -1,7 +1,7 @@
-/* This program uses the processor in functions that it knows: for MS milliseconds of processor time in each of
- * its threads, three quarters of it in hot() and one in mild(), which deep() calls by way of itself. In between
- * it sleeps NAPS times. With `signal` the first thread does all of that in the handler of a signal, with
- * `alternate` on another stack; with `wait` it waits for its standard input to end before that.
+/* This program uses the processor in functions that it knows: for MS milliseconds of processor time in each
+ * of its threads, three quarters of it in hot() and one in mild(), which deep() calls by way of itself. In
+ * between it sleeps NAPS times. With `signal` the first thread does all of that in the handler of a signal,
+ * with `alternate` on another stack; with `wait` it waits for its standard input to end before that.
  *
  * usage: burns THREADS MS NAPS [signal | alternate | wait] */
 #include <pthread.h>

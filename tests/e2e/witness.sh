@@ -1,6 +1,6 @@
 #!/bin/bash
-# The kernel is a second witness of what fxt record runs: its samples have the functions that used the processor,
-# with all their callers, and its context switches tell when threads ran. Programs are the same as bare.
+# The kernel is a second witness of what fxt record runs: its samples have the functions that used the
+# processor, with all their callers, and its context switches tell when threads ran. Programs are as bare.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
@@ -12,9 +12,9 @@ if grep -q 'no samples and no context switches' said; then
 	skip "the kernel refuses: $(grep 'no samples' said)"
 fi
 
-# look FILE PROGRAM: prints what the trace has of the program: the share of hot() in hot() and mild() in percent,
-# how many samples there are, the share of those whose stack is whole, whether each thread left its processor
-# as often as it got one, and how often threads slept.
+# look FILE PROGRAM: prints what the trace has of the program: the share of hot() in hot() and mild() in
+# percent, how many samples there are, the share of those whose stack is whole, whether each thread left its
+# processor as often as it got one, how often threads slept, and the share of stacks with a handler.
 look()
 {
 	"$FXT" dump --json "$1" >records || fail "fxt dump $1"
@@ -82,7 +82,7 @@ for run in "1 $ms 0" "$((2 + seed % 3)) $ms $((1 + seed % 20))" "1 $ms 3 signal"
 	test "$how" = alternate || between "$run: whole stacks" 90 100 "$whole"
 	is "$run: switches come in pairs" True "$even"
 	between "$run: times that threads slept" $((threads * naps)) 1000000 "$slept"
-	test "$how" != signal || between "$run: stacks with the handler and what it interrupted" 90 100 "$handled"
+	test "$how" != signal || between "$run: stacks with handler and interrupted call" 90 100 "$handled"
 done
 
 "$FXT" record -q --sample=0 -o none.fxt -- "$apps/burns" 1 50 2 >/dev/null
@@ -104,7 +104,8 @@ if "$CC" -O2 -static -pthread -o still "$abs_top_srcdir/tests/apps/burns.c" 2>/d
 	read -r hot samples _ _ _ _ <<<"$(look static.fxt still)"
 	between "a static program: the share of hot()" 50 95 "$hot"
 	between "a static program: samples" 200 500 "$samples"
-	"$FXT" record -q --follow=none --sample=997 -o parent.fxt -- sh -c './still 1 100 0; exit 3' >traced.out
+	"$FXT" record -q --follow=none --sample=997 -o parent.fxt -- \
+		sh -c './still 1 100 0; exit 3' >traced.out
 	is "children that are not followed: exit status" 3 $?
 	read -r _ samples _ _ _ _ <<<"$(look parent.fxt still)"
 	is "their samples" 0 "$samples"
