@@ -6,6 +6,7 @@
 #include "call_tree.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "tools/common/message.h"
 
@@ -48,6 +49,26 @@ static uint32_t symbol_or_unknown(struct fxt_reader *r, const struct fxt_text *n
 	return fxt_symbol(r, name->bytes ? name : &unknown);
 }
 
+/* Returns whether the path is that of the agent's library. */
+static bool is_agent(const struct fxt_text *module)
+{
+	static const char name[] = "libfxtagent.so";
+	size_t at = module->bytes;
+
+	while (at && module->text[at - 1] != '/')
+		at--;
+	return module->bytes - at >= strlen(name) && memcmp(module->text + at, name, strlen(name)) == 0;
+}
+
+/* Returns the function that stands for all of the agent's: which of them recording takes its time in says
+ * nothing of the program. */
+static uint32_t agent_function(struct fxt_call_tree *t, struct fxt_reader *r)
+{
+	struct fxt_text name = fxt_text_of(FXT_TREE_AGENT);
+
+	return function_of(t, fxt_symbol(r, &name), 0);
+}
+
 void fxt_call_tree_frame(struct fxt_call_tree *t, struct fxt_reader *r, const struct fxt_record *rec)
 {
 	const struct fxt_argument *parent = fxt_argument(rec, "parent");
@@ -55,6 +76,7 @@ void fxt_call_tree_frame(struct fxt_call_tree *t, struct fxt_reader *r, const st
 	struct fxt_tree_node node = {.parent = FXT_NO_NODE, .offset = fxt_argument_or(rec, "offset", 0)};
 	const struct fxt_slot *caller = NULL;
 	uint64_t id;
+	bool fresh;
 
 	if (t->count == FXT_NO_NODE)
 		return;
@@ -62,8 +84,18 @@ void fxt_call_tree_frame(struct fxt_call_tree *t, struct fxt_reader *r, const st
 		caller = fxt_map_find(&t->by_id, rec->provider->index, id);
 	if (caller)
 		node.parent = (uint32_t)caller->value[0];
-	node.function = function_of(t, symbol_or_unknown(r, &rec->name),
-				    module && module->bytes ? fxt_symbol(r, module) : 0);
+	if (module && is_agent(module)) {
+		node.function = agent_function(t, r);
+		node.offset = 0;
+	} else {
+		node.function = function_of(t, symbol_or_unknown(r, &rec->name),
+					    module && module->bytes ? fxt_symbol(r, module) : 0);
+	}
+	/* What one function of the agent calls in another one is one node. */
+	if (module && is_agent(module) && caller && t->nodes[node.parent].function == node.function) {
+		fxt_map_put(&t->by_id, rec->provider->index, rec->id, &fresh)->value[0] = node.parent;
+		return;
+	}
 	add_node(t, rec->provider->index, rec->id, &node);
 }
 

@@ -11,6 +11,9 @@
 
 #include "tools/reading/reader.h"
 
+/* The name of the function that stands for all functions of the agent, which are what recording costs. */
+#define FXT_TREE_AGENT "[fxtagent]"
+
 /* The place of the caller of an outermost node. */
 #define FXT_NO_NODE UINT32_MAX
 

@@ -24,7 +24,7 @@ enum {
 	 * front and a ring of 512 KiB. */
 	MOST_PAGES = 128,
 	LEAST_PAGES = 16,
-	STACK_BYTES = 8192, /* of the stack in a sample, as perf record --call-graph=dwarf has */
+	STACK_BYTES = 16384,            /* of the stack in a sample */
 };
 
 /* A record is in its ring this long after its time at the latest. */

@@ -127,13 +127,21 @@ void fxt_space_clear(struct fxt_space *space)
 	space->is_traced = false;
 }
 
+void fxt_space_free(struct fxt_space *space)
+{
+	free(space->list);
+	space->list = NULL;
+	space->count = space->capacity = 0;
+}
+
 void fxt_space_copy(struct fxt_space *child, const struct fxt_space *parent)
 {
 	child->is_traced = parent->is_traced;
 	child->count = parent->count;
+	if (!parent->count)
+		return;
 	child->list = fxt_grow(child->list, &child->capacity, parent->count, sizeof(*child->list));
-	if (parent->count)
-		memcpy(child->list, parent->list, parent->count * sizeof(*child->list));
+	memcpy(child->list, parent->list, parent->count * sizeof(*child->list));
 }
 
 const struct fxt_mapping *fxt_space_find(const struct fxt_space *space, uint64_t address)

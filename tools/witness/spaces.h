@@ -39,6 +39,9 @@ void fxt_space_read(struct fxt_spaces *spaces, struct fxt_space *space, uint32_t
 /* The process has executed a program, and has nothing mapped any more. */
 void fxt_space_clear(struct fxt_space *space);
 
+/* The process has ended. */
+void fxt_space_free(struct fxt_space *space);
+
 /* A child has what its parent has. */
 void fxt_space_copy(struct fxt_space *child, const struct fxt_space *parent);
 

@@ -47,7 +47,7 @@ static void close_others(int one, int two)
 static int watch(struct fxt_perf *perf, const struct fxt_witness_wish *wish, FILE *out, int control)
 {
 	struct fxt_witness_trace trace;
-	bool is_over = false;
+	bool is_over = false, is_whole;
 	char go;
 
 	fxt_witness_trace_begin(&trace, out, wish, perf->samples_kernel);
@@ -62,7 +62,8 @@ static int watch(struct fxt_perf *perf, const struct fxt_witness_wish *wish, FIL
 	}
 	fxt_witness_trace_end(&trace);
 	fxt_perf_close(perf);
-	return fclose(out) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	is_whole = !ferror(out);
+	return fclose(out) == 0 && is_whole ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 /* The process beside fxt record. It reports 0 or an errno once it watches, or cannot. */

@@ -413,6 +413,8 @@ static bool is_kept(struct fxt_witness_trace *w, const struct fxt_perf_record *r
 		return false;
 	if (w->wish->most_bytes && w->bytes > w->wish->most_bytes) {
 		w->refused++;
+		w->last = (struct fxt_perf_record){
+			.pid = record->pid, .tid = record->tid, .cpu = record->cpu, .time_ns = record->time_ns};
 		return false;
 	}
 	tell(w, record);
@@ -460,6 +462,10 @@ static void take_task(struct fxt_witness_trace *w, const struct fxt_perf_record 
 			put_switch(w, record, FXT_THREAD_DEAD, m->tid, 0);
 			put_fact(w, record, "ended", (struct fxt_args){0, NULL});
 		}
+		/* A process whose first thread ends is over as a rule; its other threads' code has no names if
+		 * it is not. */
+		if (m->pid == m->tid)
+			fxt_space_free(fxt_space_of(&w->spaces, m->pid));
 		return;
 	}
 	name = name_of(w, m->parent_tid);
@@ -472,13 +478,18 @@ static void take_task(struct fxt_witness_trace *w, const struct fxt_perf_record 
 	}
 }
 
+static void put_lost(struct fxt_witness_trace *w, const struct fxt_perf_record *record, uint64_t count)
+{
+	struct fxt_arg records = {FXT_ARG_UINT64, string(w, "records"), .u64 = count};
+
+	put_fact(w, record, "lost", (struct fxt_args){1, &records});
+}
+
 static void take_lost(struct fxt_witness_trace *w, const struct fxt_perf_record *record)
 {
 	const uint64_t *words = (const uint64_t *)(record->header + 1);
-	struct fxt_arg records = {FXT_ARG_UINT64, string(w, "records"),
-				  .u64 = words[record->header->type == PERF_RECORD_LOST]};
 
-	put_fact(w, record, "lost", (struct fxt_args){1, &records});
+	put_lost(w, record, words[record->header->type == PERF_RECORD_LOST]);
 }
 
 void fxt_witness_trace_take(void *context, const struct fxt_perf_record *record)
@@ -517,6 +528,8 @@ void fxt_witness_trace_end(struct fxt_witness_trace *w)
 {
 	struct fxt_witness_string *one = w->strings, *next;
 
+	if (w->refused)
+		put_lost(w, &w->last, w->refused);
 	put_names(w);
 	HASH_CLEAR(hh, w->strings);
 	for (; one; one = next) {

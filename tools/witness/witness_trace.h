@@ -27,7 +27,9 @@ struct fxt_witness_trace {
 	const struct fxt_witness_wish *wish;
 	bool is_on;                     /* samples and switches are kept */
 	bool samples_kernel, is_told;
-	uint64_t bytes, refused;        /* written so far, and records that were not for their size */
+	uint64_t bytes;                 /* written so far */
+	uint64_t refused;               /* records that the part had no room for */
+	struct fxt_perf_record last;    /* whose and when the last of these was; it points to nothing */
 };
 
 /* Begins the trace, which says how samples are taken: in the kernel too or not. `wish` stays valid. */
