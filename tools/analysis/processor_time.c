@@ -78,15 +78,37 @@ void fxt_processor_time_take(struct fxt_processor_time *p, struct fxt_reader *r,
 
 /* -- Sums ------------------------------------------------------------------------------------------ */
 
-static void sum_threads(struct fxt_processor_time *p, const struct fxt_reader *r)
+static bool has_events(const struct fxt_overview *o, size_t thread)
 {
+	return thread < o->thread_count && o->thread_events[thread];
+}
+
+/* Finds the processes of which the agent tells. */
+static void find_traced(const struct fxt_overview *o, const struct fxt_reader *r, struct fxt_map *pids)
+{
+	bool fresh;
+
+	for (size_t i = 0; i < r->thread_count; i++)
+		if (has_events(o, i))
+			fxt_map_put(pids, r->threads[i].pid, 0, &fresh);
+}
+
+static void sum_threads(struct fxt_processor_time *p, const struct fxt_reader *r,
+			const struct fxt_overview *o)
+{
+	struct fxt_map traced = {0};
 	uint64_t *samples = fxt_alloc(r->thread_count ? r->thread_count : 1, sizeof(*samples));
 
 	for (const struct fxt_slot *s = fxt_map_next(&p->tree.leaves, NULL); s;
 	     s = fxt_map_next(&p->tree.leaves, s))
 		samples[s->a] += s->value[0];
+	find_traced(o, r, &traced);
 	for (size_t i = 0; i < r->thread_count; i++) {
 		const struct fxt_switch_sums *times = NULL;
+
+		/* The agent makes tasks of its own for a moment, which are none of the program's threads. */
+		if (!samples[i] && !has_events(o, i) && fxt_map_find(&traced, r->threads[i].pid, 0))
+			continue;
 
 		/* Without switches nobody has said that a thread which ran once did not go on. */
 		if (p->switches.switches)
@@ -102,6 +124,7 @@ static void sum_threads(struct fxt_processor_time *p, const struct fxt_reader *r
 		};
 	}
 	free(samples);
+	fxt_map_free(&traced);
 }
 
 static void sum_processes(struct fxt_processor_time *p, const struct fxt_reader *r)
@@ -191,7 +214,8 @@ static bool is_kernel(const struct fxt_reader *r, const struct fxt_tree_function
 }
 
 void fxt_processor_time_finish(struct fxt_processor_time *p, const struct fxt_reader *r,
-			       const struct fxt_ends *ends, bool by_total)
+			       const struct fxt_ends *ends, const struct fxt_overview *overview,
+			       bool by_total)
 {
 	fxt_call_tree_finish(&p->tree);
 	fxt_call_tree_rank(&p->tree, by_total);
@@ -202,7 +226,7 @@ void fxt_processor_time_finish(struct fxt_processor_time *p, const struct fxt_re
 		if (is_kernel(r, f))
 			p->kernel_samples += f->self;
 	}
-	sum_threads(p, r);
+	sum_threads(p, r, overview);
 	sum_processes(p, r);
 	find_functions(p, r);
 	if (p->thread_count)

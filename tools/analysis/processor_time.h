@@ -7,6 +7,7 @@
 #define FXT_TOOLS_PROCESSOR_TIME_H
 
 #include "tools/analysis/call_tree.h"
+#include "tools/analysis/overview.h"
 #include "tools/analysis/process_ends.h"
 #include "tools/analysis/switch_times.h"
 #include "tools/reading/reader.h"
@@ -47,9 +48,10 @@ struct fxt_processor_time {
 /* Takes a whole and sound record of the kernel, of any type. */
 void fxt_processor_time_take(struct fxt_processor_time *p, struct fxt_reader *r,
 			     const struct fxt_record *rec);
-/* Completes the sums. `ends` is complete. Nothing can be taken afterwards. */
+/* Completes the sums. `ends` and `overview` have all records. Nothing can be taken afterwards. */
 void fxt_processor_time_finish(struct fxt_processor_time *p, const struct fxt_reader *r,
-			       const struct fxt_ends *ends, bool by_total);
+			       const struct fxt_ends *ends, const struct fxt_overview *overview,
+			       bool by_total);
 /* Returns the processor time that so many samples stand for; 0 if that is not known. */
 uint64_t fxt_samples_ns(const struct fxt_processor_time *p, uint64_t samples);
 void fxt_processor_time_free(struct fxt_processor_time *p);

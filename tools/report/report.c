@@ -348,7 +348,8 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 			take_log(report, &rec);
 	}
 	report->process_ends.trace_ns = report->overview.last_ns;
-	fxt_processor_time_finish(&report->processor, r, &report->process_ends, options->by_total);
+	fxt_processor_time_finish(&report->processor, r, &report->process_ends, &report->overview,
+				  options->by_total);
 	for (size_t i = 0; i < report->processor.thread_count; i++)
 		fxt_overview_mention(&report->overview, report->processor.threads[i].thread);
 	report->has_processes = fxt_overview_processes(&report->overview, r) > 1;
