@@ -128,12 +128,16 @@ WITNESS_FILES = \
 	tools/witness/mapped_module.h \
 	tools/witness/perf_events.c \
 	tools/witness/perf_events.h \
+	tools/witness/perf_map.c \
+	tools/witness/perf_map.h \
 	tools/witness/spaces.c \
 	tools/witness/spaces.h \
 	tools/witness/unwind_stack.c \
 	tools/witness/unwind_stack.h \
 	tools/witness/witness.c \
 	tools/witness/witness.h \
+	tools/witness/witness_stacks.c \
+	tools/witness/witness_stacks.h \
 	tools/witness/witness_trace.c \
 	tools/witness/witness_trace.h
 

@@ -58,6 +58,13 @@ struct fxt_perf_record {
 	size_t stack_bytes;
 };
 
+/* Returns a copy that says whose and when the record was, and points to nothing. */
+static inline struct fxt_perf_record fxt_perf_record_whose(const struct fxt_perf_record *record)
+{
+	return (struct fxt_perf_record){
+		.pid = record->pid, .tid = record->tid, .cpu = record->cpu, .time_ns = record->time_ns};
+}
+
 /* Opens the events for process `pid` and all that it makes later. If `on_exec`, they begin when one of these
  * executes a program; otherwise now, for each of its threads. Samples are taken `hz` times a second of
  * processor time, or not at all if that is 0. Returns 0, or a positive errno with nothing open. */

@@ -125,6 +125,7 @@ void fxt_space_clear(struct fxt_space *space)
 {
 	space->count = 0;
 	space->is_traced = false;
+	fxt_perf_map_free(&space->made);
 }
 
 void fxt_space_free(struct fxt_space *space)
@@ -132,6 +133,7 @@ void fxt_space_free(struct fxt_space *space)
 	free(space->list);
 	space->list = NULL;
 	space->count = space->capacity = 0;
+	fxt_perf_map_free(&space->made);
 }
 
 void fxt_space_copy(struct fxt_space *child, const struct fxt_space *parent)
@@ -154,7 +156,7 @@ const struct fxt_mapping *fxt_space_find(const struct fxt_space *space, uint64_t
 void fxt_spaces_free(struct fxt_spaces *spaces)
 {
 	for (size_t i = 0; i < spaces->count; i++) {
-		free(spaces->list[i]->list);
+		fxt_space_free(spaces->list[i]);
 		free(spaces->list[i]);
 	}
 	free(spaces->list);

@@ -4,6 +4,7 @@
 #define FXT_TOOLS_SPACES_H
 
 #include "mapped_module.h"
+#include "perf_map.h"
 #include "tools/common/map.h"
 
 struct fxt_mapping {
@@ -16,6 +17,7 @@ struct fxt_space {
 	struct fxt_mapping *list;
 	size_t count, capacity;
 	bool is_traced;                 /* the agent's library is among them */
+	struct fxt_perf_map made;       /* functions that the program has made while it ran */
 };
 
 /* All members are zero at first. */

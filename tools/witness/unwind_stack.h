@@ -1,5 +1,5 @@
-/* The frames of a stack, from the registers of a sample and the copy of the stack in it. witness_trace.c goes
- * from frame to frame; mapped_module.c knows the rules of each function. */
+/* The frames of a stack, from the registers of a sample and the copy of the stack in it. witness_stacks.c
+ * goes from frame to frame; mapped_module.c knows the rules of each function. */
 #ifndef FXT_TOOLS_UNWIND_STACK_H
 #define FXT_TOOLS_UNWIND_STACK_H
 

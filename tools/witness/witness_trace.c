@@ -14,23 +14,9 @@
 #include "tools/common/hash.h"
 #include "tools/common/message.h"
 #include "tools/reading/reader.h"
-#include "unwind_stack.h"
 #include "witness.h"
+#include "witness_stacks.h"
 #include "writer/fxt_encode.h"
-
-enum {
-	MOST_FRAMES = 256,
-	MOST_INLINE = 1000, /* bytes of a name that has no index */
-};
-
-/* No program has memory at these addresses, so nobody takes a node for an object of the program. */
-static const uint64_t FIRST_NODE = UINT64_C(0x7ff0000000000000);
-
-/* Where a frame is. */
-struct frame {
-	struct fxt_module *module; /* NULL: in no file that is known */
-	uint64_t address; /* in the module; or else in the process */
-};
 
 /* -- Records ----------------------------------------------------------------------------------- */
 
@@ -40,7 +26,7 @@ struct fxt_witness_string {
 	UT_hash_handle hh;
 };
 
-static void put(struct fxt_witness_trace *w, const uint64_t *words, size_t count)
+void fxt_witness_put(struct fxt_witness_trace *w, const uint64_t *words, size_t count)
 {
 	w->bytes += count * FXT_WORD_BYTES;
 	fwrite(words, FXT_WORD_BYTES, count, w->out);
@@ -53,12 +39,10 @@ static void put_string(struct fxt_witness_trace *w, uint16_t index, const char *
 	static char clean[FXT_STRING_MAX_BYTES];
 
 	bytes = fxt_utf8_clean(clean, text, bytes, sizeof(clean));
-	put(w, words, fxt_encode_string(words, FXT_RECORD_MAX_WORDS, index, clean, bytes));
+	fxt_witness_put(w, words, fxt_encode_string(words, FXT_RECORD_MAX_WORDS, index, clean, bytes));
 }
 
-/* Returns the string for a record. It gets an index as long as there are some; after that, names are cut so
- * that they fit in a record. */
-static struct fxt_string string(struct fxt_witness_trace *w, const char *text)
+struct fxt_string fxt_witness_string(struct fxt_witness_trace *w, const char *text)
 {
 	size_t bytes = strnlen(text, FXT_STRING_MAX_BYTES);
 	struct fxt_witness_string *found;
@@ -69,11 +53,11 @@ static struct fxt_string string(struct fxt_witness_trace *w, const char *text)
 	if (found)
 		return FXT_INDEXED(found->index);
 	if (w->string_count == FXT_STRING_MAX_INDEX) {
-		static char inlined[4][MOST_INLINE];
+		static char inlined[4][FXT_WITNESS_INLINE];
 		static unsigned turn;
 		char *clean = inlined[turn++ % 4];
 
-		return FXT_INLINE(clean, fxt_utf8_clean(clean, text, bytes, MOST_INLINE));
+		return FXT_INLINE(clean, fxt_utf8_clean(clean, text, bytes, FXT_WITNESS_INLINE));
 	}
 	found = fxt_alloc(1, sizeof(*found));
 	found->index = (uint16_t)++w->string_count;
@@ -95,43 +79,46 @@ static struct fxt_thread_ref processor(struct fxt_witness_trace *w, uint32_t cpu
 
 	if (fresh && w->processors.count <= FXT_THREAD_MAX_INDEX) {
 		slot->value[0] = w->processors.count;
-		put(w, words, fxt_encode_thread(words, 3, (uint8_t)slot->value[0], ref.process, ref.thread));
+		fxt_witness_put(
+			w, words,
+			fxt_encode_thread(words, 3, (uint8_t)slot->value[0], ref.process, ref.thread));
 	}
 	ref.index = (uint8_t)slot->value[0];
 	return ref;
 }
 
-/* Writes an instant about the thread that a record is about, with up to two arguments more. */
-static void put_instant(struct fxt_witness_trace *w, const struct fxt_perf_record *record,
-			struct fxt_string category, struct fxt_string name, struct fxt_args more)
+void fxt_witness_instant(struct fxt_witness_trace *w, const struct fxt_perf_record *record,
+			 struct fxt_string category, struct fxt_string name, struct fxt_args more)
 {
 	uint64_t words[FXT_RECORD_MAX_WORDS / 8];
 	struct fxt_thread_ref ref = processor(w, record->cpu);
-	struct fxt_arg list[4] = {{FXT_ARG_KOID, string(w, "process"), .u64 = record->pid},
-				  {FXT_ARG_KOID, string(w, "thread"), .u64 = record->tid}};
+	struct fxt_arg list[4] = {{FXT_ARG_KOID, fxt_witness_string(w, "process"), .u64 = record->pid},
+				  {FXT_ARG_KOID, fxt_witness_string(w, "thread"), .u64 = record->tid}};
 
 	for (size_t i = 0; i < more.count; i++)
 		list[2 + i] = more.list[i];
-	put(w, words,
-	    fxt_encode_event(words, sizeof(words) / sizeof(*words), FXT_EVENT_INSTANT, record->time_ns, ref,
-			     category, name, (struct fxt_args){2 + more.count, list}, 0));
+	fxt_witness_put(w, words,
+			fxt_encode_event(words, sizeof(words) / sizeof(*words), FXT_EVENT_INSTANT,
+					 record->time_ns, ref, category, name,
+					 (struct fxt_args){2 + more.count, list}, 0));
 }
 
 /* Writes an instant of category kernel. */
 static void put_fact(struct fxt_witness_trace *w, const struct fxt_perf_record *record, const char *name,
 		     struct fxt_args more)
 {
-	struct fxt_string called = string(w, name);
+	struct fxt_string called = fxt_witness_string(w, name);
 
-	put_instant(w, record, string(w, "kernel"), called, more);
+	fxt_witness_instant(w, record, fxt_witness_string(w, "kernel"), called, more);
 }
 
 /* Says once how samples are taken, in the first thread of which there is something. */
 static void tell(struct fxt_witness_trace *w, const struct fxt_perf_record *record)
 {
 	const char *kernel = w->samples_kernel ? "sampled" : "not sampled";
-	struct fxt_arg list[] = {{FXT_ARG_UINT32, string(w, "hz"), .u32 = w->wish->hz},
-				 {FXT_ARG_STRING, string(w, "kernel"), .string = string(w, kernel)}};
+	struct fxt_arg list[] = {
+		{FXT_ARG_UINT32, fxt_witness_string(w, "hz"), .u32 = w->wish->hz},
+		{FXT_ARG_STRING, fxt_witness_string(w, "kernel"), .string = fxt_witness_string(w, kernel)}};
 
 	if (!w->is_told)
 		put_fact(w, record, "sampling", (struct fxt_args){2, list});
@@ -146,10 +133,12 @@ void fxt_witness_trace_begin(struct fxt_witness_trace *w, FILE *out, const struc
 
 	*w = (struct fxt_witness_trace){
 		.out = out, .wish = wish, .is_on = !wish->waits, .samples_kernel = samples_kernel};
-	put(w, words, fxt_encode_magic(words, 8));
-	put(w, words, fxt_encode_provider_info(words, 8, FXT_KERNEL_PROVIDER_ID, provider, strlen(provider)));
-	put(w, words, fxt_encode_provider_section(words, 8, FXT_KERNEL_PROVIDER_ID));
-	put(w, words, fxt_encode_initialization(words, 8, 1000000000));
+	fxt_witness_put(w, words, fxt_encode_magic(words, 8));
+	fxt_witness_put(
+		w, words,
+		fxt_encode_provider_info(words, 8, FXT_KERNEL_PROVIDER_ID, provider, strlen(provider)));
+	fxt_witness_put(w, words, fxt_encode_provider_section(words, 8, FXT_KERNEL_PROVIDER_ID));
+	fxt_witness_put(w, words, fxt_encode_initialization(words, 8, 1000000000));
 }
 
 /* -- Names ------------------------------------------------------------------------------------- */
@@ -202,11 +191,11 @@ static void put_name(struct fxt_witness_trace *w, enum fxt_kernel_object_type ty
 		     const char *text)
 {
 	uint64_t words[16];
-	const struct fxt_arg process = {FXT_ARG_KOID, string(w, "process"), .u64 = pid};
-	struct fxt_string name = string(w, text);
+	const struct fxt_arg process = {FXT_ARG_KOID, fxt_witness_string(w, "process"), .u64 = pid};
+	struct fxt_string name = fxt_witness_string(w, text);
 	struct fxt_args args = {type == FXT_OBJECT_THREAD, &process};
 
-	put(w, words, fxt_encode_kernel_object(words, 16, type, id, name, args));
+	fxt_witness_put(w, words, fxt_encode_kernel_object(words, 16, type, id, name, args));
 }
 
 /* Names the processors, and programs that have no agent which would do it. */
@@ -232,136 +221,6 @@ static void put_names(struct fxt_witness_trace *w)
 	}
 }
 
-/* -- Stacks ------------------------------------------------------------------------------------ */
-
-/* Returns the name of the function that a frame is in. *freed has to be freed. */
-static const char *function_of(const struct frame *frame, char **freed)
-{
-	const char *path = frame->module ? fxt_module_path(frame->module) : "", *slash = strrchr(path, '/');
-	const char *base = slash && slash[1] ? slash + 1 : path, *name;
-	uint64_t start = frame->address;
-
-	*freed = NULL;
-	if (!frame->module)
-		return frame->address ? "[code in no file]" : "[further callers]";
-	if (path[0] != '/' || strncmp(path, "//anon", 6) == 0)
-		return path[0] == '[' ? path : "[code in no file]";
-	name = fxt_module_function(frame->module, frame->address, &start);
-	if (!name)
-		name = *freed = fxt_format("%s+0x%" PRIx64, base, start);
-	return name;
-}
-
-/* Returns the node of a frame with this caller (0: none), which is written if it is new. */
-static uint64_t node_of(struct fxt_witness_trace *w, uint64_t parent, const struct frame *frame, uint32_t pid)
-{
-	uint64_t words[8 * MOST_INLINE / FXT_WORD_BYTES],
-		number = frame->module ? fxt_module_number(frame->module) : 0;
-	bool fresh;
-	struct fxt_slot *slot = fxt_map_put(&w->nodes, parent, number << 48 ^ frame->address, &fresh);
-	struct fxt_arg list[4];
-	size_t count = 0;
-	char *freed;
-	struct fxt_string name;
-
-	if (!fresh)
-		return slot->value[0];
-	slot->value[0] = FIRST_NODE + w->node_count++;
-	name = string(w, function_of(frame, &freed));
-	free(freed);
-	list[count++] = (struct fxt_arg){FXT_ARG_STRING, string(w, "type"), .string = string(w, "frame")};
-	if (parent)
-		list[count++] = (struct fxt_arg){FXT_ARG_POINTER, string(w, "parent"), .u64 = parent};
-	if (frame->module)
-		list[count++] = (struct fxt_arg){FXT_ARG_STRING, string(w, "module"),
-						 .string = string(w, fxt_module_path(frame->module))};
-	list[count++] = (struct fxt_arg){FXT_ARG_UINT64, string(w, "offset"), .u64 = frame->address};
-	put(w, words,
-	    fxt_encode_userspace_object(words, sizeof(words) / sizeof(*words), slot->value[0],
-					(struct fxt_thread_ref){0, pid, 0}, name,
-					(struct fxt_args){count, list}));
-	return slot->value[0];
-}
-
-/* Finds where a program counter is. A call returns behind itself, so what lies in front of the return is
- * looked up, unless the frame `was_interrupted`. */
-static struct frame frame_at(struct fxt_space *space, uint64_t pc, bool was_interrupted)
-{
-	const struct fxt_mapping *mapping = fxt_space_find(space, pc - !was_interrupted);
-	struct frame frame = {.address = pc - !was_interrupted};
-
-	if (!mapping)
-		return frame;
-	frame.module = mapping->module;
-	pc = fxt_module_address(mapping->module, pc - !was_interrupted - mapping->start + mapping->offset);
-	if (pc)
-		frame.address = pc;
-	return frame;
-}
-
-/* Finds the frames of a sample in user code, the innermost first. Returns how many there are. */
-static size_t unwind(struct fxt_space *space, const struct fxt_perf_record *sample,
-		     struct frame frames[MOST_FRAMES])
-{
-	struct fxt_unwind state;
-	bool is_outermost = false, was_interrupted = true;
-	size_t count = 0;
-
-	fxt_unwind_begin(&state, sample);
-	while (count < MOST_FRAMES - 1) {
-		uint64_t pc = state.registers[FXT_UNWIND_PC];
-		struct frame *frame = &frames[count];
-
-		is_outermost = !pc;
-		if (!pc)
-			break;
-		*frame = frame_at(space, pc, was_interrupted);
-		/* Beyond the first frame, code is where something is mapped. */
-		if (!frame->module && count)
-			break;
-		count++;
-		state.was_signal = false;
-		if (!(frame->module &&
-		      fxt_module_leave(frame->module, frame->address, &state, &is_outermost)) &&
-		    (is_outermost || !fxt_unwind_by_frame_pointer(&state)))
-			break;
-		was_interrupted = state.was_signal;
-	}
-	if (!is_outermost && count)
-		frames[count++] = (struct frame){NULL, 0};
-	return count;
-}
-
-static void take_sample(struct fxt_witness_trace *w, const struct fxt_perf_record *sample)
-{
-	static struct frame frames[MOST_FRAMES];
-	struct fxt_space *space = fxt_space_of(&w->spaces, sample->pid);
-	bool is_kernel = (sample->header->misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_USER;
-	uint64_t node = 0;
-	struct fxt_arg stack;
-	struct fxt_string name;
-	struct frame innermost;
-	char *freed;
-	size_t count = 0;
-
-	if (sample->registers)
-		count = unwind(space, sample, frames);
-	else if (!is_kernel)
-		frames[count++] = frame_at(space, sample->ip, true);
-	while (count > 0) {
-		innermost = frames[--count];
-		node = node_of(w, node, &innermost, sample->pid);
-	}
-	if (is_kernel) {
-		innermost = (struct frame){fxt_module_at(&w->spaces.modules, "[kernel]", 0), 0};
-		node = node_of(w, node, &innermost, sample->pid);
-	}
-	name = string(w, function_of(&innermost, &freed));
-	free(freed);
-	stack = (struct fxt_arg){FXT_ARG_POINTER, string(w, "stack"), .u64 = node};
-	put_instant(w, sample, string(w, "sample"), name, (struct fxt_args){1, &stack});
-}
-
 /* -- Taking records ---------------------------------------------------------------------------- */
 
 /* A thread leaves a processor, or gets it (no outgoing one). Nobody tells which thread of another program is
@@ -371,9 +230,9 @@ static void put_switch(struct fxt_witness_trace *w, const struct fxt_perf_record
 {
 	uint64_t words[8];
 
-	put(w, words,
-	    fxt_encode_context_switch(words, 8, record->time_ns, (uint16_t)record->cpu, state, outgoing,
-				      incoming, (struct fxt_args){0, NULL}));
+	fxt_witness_put(w, words,
+			fxt_encode_context_switch(words, 8, record->time_ns, (uint16_t)record->cpu, state,
+						  outgoing, incoming, (struct fxt_args){0, NULL}));
 }
 
 static void take_switch(struct fxt_witness_trace *w, const struct fxt_perf_record *record)
@@ -413,8 +272,7 @@ static bool is_kept(struct fxt_witness_trace *w, const struct fxt_perf_record *r
 		return false;
 	if (w->wish->most_bytes && w->bytes > w->wish->most_bytes) {
 		w->refused++;
-		w->last = (struct fxt_perf_record){
-			.pid = record->pid, .tid = record->tid, .cpu = record->cpu, .time_ns = record->time_ns};
+		w->last = fxt_perf_record_whose(record);
 		return false;
 	}
 	tell(w, record);
@@ -436,11 +294,12 @@ static void take_name(struct fxt_witness_trace *w, const struct fxt_perf_record 
 	set_name(w, m->tid, m->name, strnlen(m->name, m->header.size - sizeof(*m) - 24));
 	if (!(m->header.misc & PERF_RECORD_MISC_COMM_EXEC))
 		return;
+	fxt_witness_late(w, m->pid);
 	fxt_space_clear(fxt_space_of(&w->spaces, m->pid));
 	if (!is_kept(w, record))
 		return;
-	program = (struct fxt_arg){FXT_ARG_STRING, string(w, "program"),
-				   .string = string(w, name_of(w, m->tid))};
+	program = (struct fxt_arg){FXT_ARG_STRING, fxt_witness_string(w, "program"),
+				   .string = fxt_witness_string(w, name_of(w, m->tid))};
 	put_fact(w, record, "executed", (struct fxt_args){1, &program});
 }
 
@@ -462,10 +321,12 @@ static void take_task(struct fxt_witness_trace *w, const struct fxt_perf_record 
 			put_switch(w, record, FXT_THREAD_DEAD, m->tid, 0);
 			put_fact(w, record, "ended", (struct fxt_args){0, NULL});
 		}
-		/* A process whose first thread ends is over as a rule; its other threads' code has no names if
-		 * it is not. */
-		if (m->pid == m->tid)
-			fxt_space_free(fxt_space_of(&w->spaces, m->pid));
+		/* A process whose first thread ends is over as a rule; its other threads' code has no names
+		 * if it is not. */
+		if (m->pid != m->tid)
+			return;
+		fxt_witness_late(w, m->pid);
+		fxt_space_free(fxt_space_of(&w->spaces, m->pid));
 		return;
 	}
 	name = name_of(w, m->parent_tid);
@@ -480,7 +341,7 @@ static void take_task(struct fxt_witness_trace *w, const struct fxt_perf_record 
 
 static void put_lost(struct fxt_witness_trace *w, const struct fxt_perf_record *record, uint64_t count)
 {
-	struct fxt_arg records = {FXT_ARG_UINT64, string(w, "records"), .u64 = count};
+	struct fxt_arg records = {FXT_ARG_UINT64, fxt_witness_string(w, "records"), .u64 = count};
 
 	put_fact(w, record, "lost", (struct fxt_args){1, &records});
 }
@@ -499,7 +360,7 @@ void fxt_witness_trace_take(void *context, const struct fxt_perf_record *record)
 	switch (record->header->type) {
 	case PERF_RECORD_SAMPLE:
 		if (is_kept(w, record))
-			take_sample(w, record);
+			fxt_witness_sample(w, record);
 		break;
 	case PERF_RECORD_SWITCH:
 		if (is_kept(w, record))
@@ -528,6 +389,7 @@ void fxt_witness_trace_end(struct fxt_witness_trace *w)
 {
 	struct fxt_witness_string *one = w->strings, *next;
 
+	fxt_witness_late(w, 0);
 	if (w->refused)
 		put_lost(w, &w->last, w->refused);
 	put_names(w);

@@ -9,6 +9,7 @@
 #include "spaces.h"
 #include "witness.h"
 
+struct fxt_late_sample;         /* in witness_stacks.c */
 struct fxt_witness_string;      /* a string that has an index, in witness_trace.c */
 
 /* All members are zero before fxt_witness_trace_begin(). */
@@ -27,6 +28,8 @@ struct fxt_witness_trace {
 	const struct fxt_witness_wish *wish;
 	bool is_on;                     /* samples and switches are kept */
 	bool samples_kernel, is_told;
+	struct fxt_late_sample **late;  /* samples that wait for names of their functions */
+	size_t late_count, late_capacity;
 	uint64_t bytes;                 /* written so far */
 	uint64_t refused;               /* records that the part had no room for */
 	struct fxt_perf_record last;    /* whose and when the last of these was; it points to nothing */
