@@ -269,7 +269,9 @@ done
 # The program goes on in a file of its own. What neither that nor the archive has is counted; what the manager
 # was saving when it was killed, half a buffer at most, may be in both.
 for round in $(seq "${FXT_MANAGER_KILLS:-8}"); do
-	serve -o archive.fxt -b 1
+	# A large buffer is turned before a half of it is full.
+	mb=$((round % 2 ? 1 : 16))
+	serve -o archive.fxt -b $mb
 	FXT_ON_FULL=wait managed "$apps/sequence" 300000 2>log &
 	program=$!
 	sleep "0.0$(random_below 100)"
@@ -298,8 +300,9 @@ for line in sys.stdin:
             dropped[r["id"]] = r["args"]["records"]
 missing = 300000 - len(set(calls))
 twice = len(calls) - len(set(calls))
-print("missing" if missing > sum(dropped.values()) else "all", "twice" if twice > 16384 else "once")
-' >found
+half = 16384 * int(sys.argv[1])
+print("missing" if missing > sum(dropped.values()) else "all", "twice" if twice > half else "once")
+' $mb >found
 	is "calls of a program whose manager was killed" "all once" "$(cat found)"
 	rm -f archive.fxt beside.*
 done
