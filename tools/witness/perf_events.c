@@ -23,7 +23,7 @@ enum {
 	/* An ordinary user may lock 516 KiB for each processor (kernel.perf_event_mlock_kb): the page in
 	 * front and a ring of 512 KiB. */
 	MOST_PAGES = 128,
-	LEAST_PAGES = 16,
+	LEAST_PAGES = 16,               /* for some samples */
 	STACK_BYTES = 16384,            /* of the stack in a sample */
 };
 
@@ -35,6 +35,7 @@ static const uint64_t SAMPLE_TYPE = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMP
 
 /* -- Opening ----------------------------------------------------------------------------------- */
 
+/* Describes the events. A ring that is half full wakes whoever waits for it. */
 static void describe(struct perf_event_attr *attr, unsigned hz, bool on_exec)
 {
 	*attr = (struct perf_event_attr){
@@ -57,7 +58,6 @@ static void describe(struct perf_event_attr *attr, unsigned hz, bool on_exec)
 		.exclude_hv = 1,
 		.use_clockid = 1,
 		.context_switch = 1,
-		.wakeup_watermark = LEAST_PAGES / 2 * 4096,
 		.sample_regs_user = FXT_PERF_REGISTERS,
 		.sample_stack_user = STACK_BYTES,
 		.clockid = CLOCK_BOOTTIME,

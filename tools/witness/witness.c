@@ -66,8 +66,10 @@ static int watch(struct fxt_perf *perf, const struct fxt_witness_wish *wish, FIL
 	return fclose(out) == 0 && is_whole ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-/* The process beside fxt record. It reports 0 or an errno once it watches, or cannot. */
-static _Noreturn void be_witness(const struct fxt_witness_wish *wish, int control, int report)
+/* The process beside fxt record, whose id is `record`. It reports 0 or an errno once it watches, or cannot.
+ */
+static _Noreturn void be_witness(const struct fxt_witness_wish *wish, pid_t record, int control,
+				 int report)
 {
 	struct fxt_perf perf;
 	FILE *out = NULL;
@@ -75,7 +77,7 @@ static _Noreturn void be_witness(const struct fxt_witness_wish *wish, int contro
 
 	ignore_signals();
 	close_others(control, report);
-	error = fxt_perf_open(&perf, wish->pid ? wish->pid : getppid(), wish->hz, !wish->pid);
+	error = fxt_perf_open(&perf, wish->pid ? wish->pid : record, wish->hz, !wish->pid);
 	if (!error) {
 		fd = open(wish->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 		out = fd < 0 ? NULL : fdopen(fd, "w");
@@ -89,6 +91,7 @@ static _Noreturn void be_witness(const struct fxt_witness_wish *wish, int contro
 
 int fxt_witness_begin(struct fxt_witness *witness, const struct fxt_witness_wish *wish)
 {
+	pid_t record = getpid();
 	int control[2], report[2], error = 0;
 	ssize_t bytes;
 
@@ -103,7 +106,7 @@ int fxt_witness_begin(struct fxt_witness *witness, const struct fxt_witness_wish
 	}
 	witness->pid = fork();
 	if (witness->pid == 0)
-		be_witness(wish, control[0], report[1]);
+		be_witness(wish, record, control[0], report[1]);
 	error = witness->pid < 0 ? errno : 0;
 	close(control[0]);
 	close(report[1]);
