@@ -147,6 +147,7 @@ struct recording {
 	struct fxt_record_options *options;
 	struct fxt_saver saver;
 	struct fxt_witness witness;
+	int refusal;                    /* the errno with which the kernel refused to be a witness; or 0 */
 	struct fxt_merge merge;
 	struct fxt_run run;
 	char *directory;
@@ -173,6 +174,18 @@ static bool join(struct recording *r, struct fxt_parts *parts, const char *path)
 	return fxt_join(&r->merge, parts, path, r->is_over ? &ended : NULL, false);
 }
 
+/* Says what the trace lacks if the kernel has refused. */
+static void say_refusal(const struct recording *r)
+{
+	char *why;
+
+	if (!r->refusal || r->options->quiet)
+		return;
+	why = fxt_witness_refusal(r->refusal);
+	fxt_error(NULL, "the trace has no samples and no context switches: %s", why);
+	free(why);
+}
+
 /* Makes the trace. Returns false after a message. */
 static bool collect(struct recording *r)
 {
@@ -183,6 +196,7 @@ static bool collect(struct recording *r)
 	bool ok = false;
 
 	fxt_witness_end(&r->witness);
+	say_refusal(r);
 	/* An archive without programs is no trace. */
 	if (r->saver.socket && !r->saver.manager.session.providers) {
 		unlink(r->saver.archive);
@@ -234,7 +248,7 @@ static void begin_witness(struct recording *r)
 {
 	const struct fxt_record_options *o = r->options;
 	const char *follow = o->follow ? o->follow : getenv("FXT_FOLLOW");
-	char *path = fxt_format("%s/" FXT_PARTS_WITNESS, r->directory), *why;
+	char *path = fxt_format("%s/" FXT_PARTS_WITNESS, r->directory);
 	struct fxt_witness_wish wish = {
 		.hz = o->hz,
 		.most_bytes = r->saver.most_bytes,
@@ -242,14 +256,9 @@ static void begin_witness(struct recording *r)
 		.is_for_traced = follow && *follow && strcmp(follow, "all") != 0,
 		.path = path,
 	};
-	int error = fxt_witness_begin(&r->witness, &wish);
 
+	r->refusal = fxt_witness_begin(&r->witness, &wish);
 	r->saver.witness = &r->witness;
-	if (error && !o->quiet) {
-		why = fxt_witness_refusal(error);
-		fxt_error(NULL, "the trace has no samples and no context switches: %s", why);
-		free(why);
-	}
 	free(path);
 }
 
