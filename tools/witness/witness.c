@@ -86,6 +86,9 @@ static _Noreturn void be_witness(const struct fxt_witness_wish *wish, pid_t reco
 	if (write(report, &error, sizeof(error)) != (ssize_t)sizeof(error) || error)
 		_exit(EXIT_FAILURE);
 	close(report);
+	if (!perf.is_enough)
+		fxt_error(NULL, "some threads of process %d cannot be watched, and are missing in the trace",
+			  (int)wish->pid);
 	_exit(watch(&perf, wish, out, control));
 }
 
