@@ -26,6 +26,8 @@ AGENT_SOURCES = \
 	agent/base/error_text.h \
 	agent/base/fdinfo.c \
 	agent/base/fdinfo.h \
+	agent/base/glob.c \
+	agent/base/glob.h \
 	agent/base/heap.c \
 	agent/base/heap.h \
 	agent/base/lazy_table.h \
@@ -71,6 +73,8 @@ AGENT_SOURCES = \
 	agent/emit/emit.h \
 	agent/emit/explain.c \
 	agent/emit/explain.h \
+	agent/emit/filtered.c \
+	agent/emit/filtered.h \
 	agent/emit/function.c \
 	agent/emit/function.h \
 	agent/emit/held_locks.c \
@@ -99,6 +103,8 @@ AGENT_SOURCES = \
 	agent/emit/watched.c \
 	agent/names/allocator_code.c \
 	agent/names/allocator_code.h \
+	agent/names/function_filter.c \
+	agent/names/function_filter.h \
 	agent/names/module.c \
 	agent/names/module.h \
 	agent/names/symbols.c \

@@ -26,8 +26,8 @@ tests_check_managed_SOURCES = tests/check_managed.c tests/apps/random.h tests/ap
 tests_check_rewrite_SOURCES = tests/check_rewrite.c tests/buffer_fixture.h
 # The parts of the agent that read its configuration.
 tests_check_config_SOURCES = tests/check_config.c agent/process/config.c agent/process/follow.c \
-	agent/process/follow_glob.c agent/base/category_list.c agent/base/loaded.c agent/base/log.c \
-	agent/emit/output.c agent/base/trigger.c
+	agent/process/follow_glob.c agent/base/category_list.c agent/base/glob.c agent/base/loaded.c \
+	agent/base/log.c agent/emit/output.c agent/base/trigger.c agent/names/function_filter.c
 tests_check_config_CPPFLAGS = $(FXT_CPPFLAGS)
 # It has the file's text in it.
 tests_check_clock_SOURCES = tests/check_clock.c

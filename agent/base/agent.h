@@ -165,7 +165,6 @@ struct fxt_thread {
 	/* Records that need a look: watched.c, deferred.h. */
 	unsigned commit;                /* what is due at the next commit: enum fxt_commit_way; 0: nothing */
 	int watched_errno;              /* the error of the call that is recorded, for triggers; 0: none */
-	uint64_t threshold_ns;          /* calls that are shorter are filtered; 0: none */
 	uint64_t born_ns;               /* the time when the child of a fork began; 0 in other processes */
 
 	/* Flags of several mechanisms, and the index: thread.c, explain.h. */
@@ -195,11 +194,15 @@ struct fxt_thread {
 	uint64_t life;                  /* the id of the lifetime; 0: none */
 	uint64_t expects;               /* the parent link of the child that is being made; 0: none */
 
+	struct fxt_thread_filtered filtered;    /* instrumented functions that are left out: filtered.h */
+
 	/* Large arrays of these mechanisms. */
 	/* the entries of calls in progress, between two fences: fxt_in_progress_entries() */
 	struct fxt_in_progress fenced_entries[1 + FXT_IN_PROGRESS_MAX + 1];
 	/* for each entry, the last reading before its start and the first one after it, once there is one */
 	struct fxt_usage_window usage_windows[FXT_IN_PROGRESS_MAX];
+	/* for the entry of each function, what its filter found: filtered.c */
+	uint16_t filter_marks[FXT_IN_PROGRESS_MAX];
 	/* the characters of `texts` */
 	char text_bytes[FXT_PROGRAM_TEXTS][FXT_PROGRAM_TEXT_BYTES + FXT_PROGRAM_TEXT_MARK_BYTES];
 };
@@ -219,6 +222,11 @@ extern __thread struct fxt_thread *fxt_self __attribute__((visibility("hidden"),
 extern __thread struct fxt_thread *fxt_self_ending
 	__attribute__((visibility("hidden"), tls_model("initial-exec")));
 
+/* Points to the calling thread's state for the quick way out of an instrumented function. It is NULL where
+ * fxt_self_ending is, and in all threads if functions are filtered: filtered.h. */
+extern __thread struct fxt_thread *fxt_self_leaving
+	__attribute__((visibility("hidden"), tls_model("initial-exec")));
+
 /* The causes for which a record is not in the trace. The trace has a counter for each, whose time is that of
  * the last record that it counts; an instant tells of the first one. */
 enum fxt_loss {
@@ -227,7 +235,7 @@ enum fxt_loss {
 	FXT_LOSS_SIGNALS,               /* a handler is deeper than FXT_LANES, was left, or lacks stack */
 	FXT_LOSS_SIZE,                  /* the record is larger than a chunk */
 	FXT_DROP_COUNT,
-	FXT_LOSS_FILTERED = FXT_DROP_COUNT,     /* the call is shorter than the threshold */
+	FXT_LOSS_FILTERED = FXT_DROP_COUNT,     /* a threshold, FXT_FILTER or FXT_DEPTH left it out */
 	FXT_LOSS_OVERWRITTEN,                   /* the ring has given the chunk to newer events */
 	FXT_LOSS_UNNAMED,                       /* an object has no name (label.h); no record is missing */
 	FXT_LOSS_COUNT,
@@ -256,7 +264,12 @@ struct fxt_config {
 	uint32_t categories;
 	uint32_t own_categories;        /* those of FXT_CATEGORIES; a manager may want others */
 	enum fxt_mode mode;
-	uint64_t buffer_bytes, max_bytes, threshold_ns;
+	uint64_t buffer_bytes, max_bytes;
+	/* for each category: calls that are shorter are filtered; 0: none */
+	uint64_t threshold_ns[FXT_CATEGORY_COUNT];
+	bool has_threshold;             /* one of these is not 0 */
+	bool filters_functions;         /* FXT_FILTER or FXT_DEPTH is set: filtered.h */
+	uint32_t function_depth;        /* instrumented functions that nest deeper are filtered; 0: none */
 	uint64_t explain_ns;            /* 0: no call is explained */
 	uint64_t heap_track_bytes;      /* blocks and mappings of this size or more have lifetimes; 0: none */
 	bool quiet;                     /* nothing is written to standard error */
@@ -317,6 +330,13 @@ enum fxt_recording {
 };
 
 extern struct fxt_agent fxt_agent __attribute__((visibility("hidden")));
+
+/* Sets fxt_self_ending, and fxt_self_leaving with it. */
+static inline void fxt_set_self_ending(struct fxt_thread *thread)
+{
+	fxt_self_ending = thread;
+	fxt_self_leaving = fxt_agent.config.filters_functions ? NULL : thread;
+}
 
 /* Returns whether the trace file exists. A forked child that has recorded nothing yet has none, and records
  * that do not matter by themselves make none. */

@@ -47,6 +47,22 @@ struct fxt_thread_names {
 	const uint32_t *quick;
 };
 
+/* What is left out of one instrumented function. */
+struct fxt_filtered_count {
+	uint64_t calls;
+	uint64_t ns;                    /* how long those took that a threshold has left out */
+};
+
+enum { FXT_FILTERED_BLOCK = 2048, FXT_FILTERED_BLOCKS = 64 };
+
+/* The instrumented functions that a thread has called and that are left out: filtered.h. */
+struct fxt_thread_filtered {
+	/* functions that have begun inside of one below which nothing is recorded, and have not ended */
+	uint32_t hidden;
+	/* by the number of the function, so many in a block; NULL: there is no block yet */
+	struct fxt_filtered_count *counts[FXT_FILTERED_BLOCKS];
+};
+
 /* The bounds of a thread's own stack, as far as they are known: stack.h. */
 struct fxt_thread_stack {
 	uintptr_t low, high;

@@ -165,9 +165,26 @@ static FXT_EMISSION bool fxt_is_usual(const struct fxt_thread *thread, uint64_t 
 	return FXT_LIKELY(end_ns - start_ns < thread->usual_ns);
 }
 
+/* Counts a record that a threshold or a filter leaves out. The counter is in the storage, so the lane is
+ * raised: see fxt_is_interrupted(). */
+static inline void fxt_thread_filtered(struct fxt_thread *thread)
+{
+	struct fxt_lane *lane = thread->lane;
+
+	fxt_lane_raise(thread, lane);
+	fxt_count_one(thread->counts.filtered);
+	fxt_lane_lower(thread, lane);
+}
+
+/* Returns the bit of the category in an event's names. */
+static inline enum fxt_category_bit fxt_category_of(uint64_t names)
+{
+	return (enum fxt_category_bit)(fxt_get_event_category(names) - FXT_STR_CATEGORIES);
+}
+
 /* Does what fxt_room() does, for a call that is not usual. */
 FXT_COLD uint64_t *fxt_room_unusual(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns,
-				    size_t words);
+				    size_t words, enum fxt_category_bit category);
 
 /* Ends a call, whose entry is `open`, at the thread's last time, if it is known to find no room. Its event is
  * not written but counted. The entry goes first, as it does when the event is written. Returns false, with
@@ -178,12 +195,12 @@ FXT_COLD uint64_t *fxt_room_unusual(struct fxt_thread *thread, uint64_t start_ns
 bool fxt_drop(struct fxt_thread *thread, struct fxt_in_progress *open);
 
 /* Begins the emission of a call that is over, as fxt_reserve() does. Returns NULL if nothing is to be
- * written: the call was shorter than the threshold, or there is no room. It is counted then. */
+ * written: the call was shorter than the threshold of its category, or there is no room. It is counted then. */
 static FXT_EMISSION uint64_t *fxt_room(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns,
-				       size_t words)
+				       size_t words, enum fxt_category_bit category)
 {
 	if (!fxt_is_usual(thread, start_ns, end_ns))
-		return fxt_room_unusual(thread, start_ns, end_ns, words);
+		return fxt_room_unusual(thread, start_ns, end_ns, words, category);
 	return fxt_reserve(thread, start_ns, words);
 }
 

@@ -2,6 +2,7 @@
 #include "agent/base/stack.h"
 #include "deferred.h"
 #include "explain.h"
+#include "filtered.h"
 #include "function.h"
 
 #include "agent/names/symbols.h"
@@ -86,7 +87,7 @@ static const struct fxt_function *look(uintptr_t address)
 	for (;; slot++) {
 		function = fxt_function_entry(slot);
 		there = atomic_load_explicit(&function->address, memory_order_acquire);
-		if (there == address)
+		if (there == address || there == ~address)
 			return function;
 		if (!there)
 			return NULL;
@@ -125,6 +126,24 @@ static bool make_table(void)
 	return entries != NULL;
 }
 
+/* Returns whether the verdict alone does not say that each call of the function is recorded. */
+static bool needs_look(const struct fxt_function *function)
+{
+	return function->verdict != FXT_FILTER_KEEP || fxt_function_filter.has_trees ||
+	       fxt_agent.config.function_depth;
+}
+
+const struct fxt_function *fxt_function_next(size_t *slot)
+{
+	while (*slot < entry_count()) {
+		const struct fxt_function *function = fxt_function_entry((*slot)++);
+
+		if (atomic_load_explicit(&function->address, memory_order_acquire))
+			return function;
+	}
+	return NULL;
+}
+
 const struct fxt_function *fxt_function_find(uintptr_t address)
 {
 	const struct fxt_function *known = look(address);
@@ -145,7 +164,7 @@ const struct fxt_function *fxt_function_find(uintptr_t address)
 
 		function = fxt_function_entry(slot);
 		there = atomic_load_explicit(&function->address, memory_order_relaxed);
-		if (there == address)
+		if (there == address || there == ~address)
 			break;
 		if (there) {
 			slot++;
@@ -155,16 +174,22 @@ const struct fxt_function *fxt_function_find(uintptr_t address)
 			function = NULL;
 			break;
 		}
-		atomic_fetch_add_explicit(&functions.count, 1, memory_order_relaxed);
+		function->number = atomic_fetch_add_explicit(&functions.count, 1, memory_order_relaxed) &
+				   (MOST_ENTRIES - 1);
 		name = fxt_symbol_name(address, &bytes);
 		function->name = name;
-		function->bytes = (uint32_t)(bytes < NAME_MAX_BYTES ? bytes : NAME_MAX_BYTES);
-		function->index = give_index(name, function->bytes);
+		function->bytes = (uint16_t)(bytes < NAME_MAX_BYTES ? bytes : NAME_MAX_BYTES);
+		function->verdict = fxt_filter_decide(&fxt_function_filter, name, bytes,
+						      fxt_symbol_file_name(address)) & 0xff;
+		/* A function that is left out needs no string. */
+		function->index = function->verdict < FXT_FILTER_LEAVE
+					  ? (uint16_t)give_index(name, function->bytes) : 0;
 		function->names =
 			function->index ? fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_function, function->index)
 					: FXT_FUNCTION_UNNAMED;
 		atomic_store_explicit(&by_index[function->index], function, memory_order_release);
-		atomic_store_explicit(&function->address, address, memory_order_release);
+		atomic_store_explicit(&function->address, needs_look(function) ? ~address : address,
+				      memory_order_release);
 		break;
 	}
 	unlock_functions(mask);
@@ -233,6 +258,7 @@ void fxt_functions_after_fork(void)
 	if (atomic_load(&functions.count))
 		forget_all();
 	atomic_store(&functions.count, 0);
+	fxt_filtered_forget();
 	functions.next_index = 0;
 	functions.indices_used_up = false;
 	/* The memory is emptied and not unmapped: the fork may be a signal handler's, and the code that the
@@ -338,8 +364,12 @@ void fxt_function_exit(struct fxt_thread *thread, uintptr_t frame, uintptr_t add
 			return;
 		entry = thread->open - 1;
 	}
-	if (!fxt_self_ending && fxt_drop(thread, entry))
+	if (!fxt_self_ending && !fxt_in_progress_is_silent(entry) && fxt_drop(thread, entry))
 		return;
+	if (fxt_in_progress_is_silent(entry)) {
+		fxt_in_progress_empty(thread, entry);
+		return;
+	}
 	start_ns = entry->start_ns;
 	fxt_function_complete(thread, address, start_ns, fxt_end(thread, entry));
 }
@@ -404,11 +434,14 @@ void fxt_function_complete(struct fxt_thread *thread, uintptr_t address, uint64_
 	size_t explanation = fxt_is_usual(thread, start_ns, end_ns) ? 0 : FXT_EXPLAIN_WORDS;
 	/* One reservation is for the string record and the event behind it, each with its slack, so that both
 	 * stand in one chunk. */
-	uint64_t *at = fxt_room(thread, start_ns, end_ns, 1 + text + FXT_LANE_SLACK_WORDS + explanation);
+	uint64_t *at = fxt_room(thread, start_ns, end_ns, 1 + text + FXT_LANE_SLACK_WORDS + explanation, FXT_BIT_function);
 	struct fxt_lane *lane = thread->lane - 1;
 
-	if (!at)
+	if (!at) {
+		if (end_ns - start_ns < fxt_agent.config.threshold_ns[FXT_BIT_function])
+			fxt_filtered_count(thread, fxt_function_at(address), end_ns - start_ns);
 		return;
+	}
 	if (function.index && can_define(thread)) {
 		names = function.names;
 		if (thread->names.defined[function.index] != lane->serial) {

@@ -12,14 +12,19 @@
 #define FXT_FUNCTION_H
 
 #include "agent/names/allocator_code.h"
+#include "agent/names/function_filter.h"
 #include "in_progress.h"
 
 struct fxt_function {
-	_Atomic uintptr_t address;      /* 0: free; stored last */
+	/* 0: free; stored last. All bits are inverted if a call cannot be recorded without a look at the
+	 * verdict, so the quick way does not find the function. */
+	_Atomic uintptr_t address;
 	const char *name;               /* UTF-8, not terminated */
 	uint64_t names;                 /* category and name for a header; "function" if there is no index */
-	uint32_t bytes;                 /* the length of the name */
-	uint32_t index;                 /* the string's index; 0: the name stands inline */
+	uint16_t bytes;                 /* the length of the name */
+	uint16_t index;                 /* the string's index; 0: the name stands inline */
+	uint32_t number : 24;           /* the number of functions that were entered before it */
+	uint32_t verdict : 8;           /* enum fxt_filter_verdict */
 };
 
 /* The table of functions by address. Its number of entries is a power of two. Until a function is entered it
@@ -43,6 +48,10 @@ const struct fxt_function *fxt_function_find(uintptr_t address);
 
 /* Writes the event of a function whose entry has been removed, in the general case. */
 void fxt_function_complete(struct fxt_thread *thread, uintptr_t address, uint64_t start_ns, uint64_t end_ns);
+
+/* Returns the first function of the table at or behind `*slot`, and sets `*slot` behind it. Returns NULL if
+ * there is no other. */
+const struct fxt_function *fxt_function_next(size_t *slot);
 
 /* Returns the name that a string index stands for, with its length in *bytes. Returns NULL if no function has
  * the index. */

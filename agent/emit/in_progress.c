@@ -48,8 +48,8 @@ static void close_entry(struct fxt_thread *thread, struct fxt_in_progress *entry
 	uintptr_t function = fxt_in_progress_function(entry);
 	uint64_t *at;
 
-	/* The call was left while its entry was being filled or emptied, so the entry has no names. */
-	if (fxt_in_progress_is_changing(entry)) {
+	/* If the call was left while its entry was being filled or emptied, the entry has no names. */
+	if (fxt_in_progress_is_changing(entry) || fxt_in_progress_is_silent(entry)) {
 		fxt_in_progress_empty(thread, entry);
 		return;
 	}
@@ -68,7 +68,7 @@ static void close_entry(struct fxt_thread *thread, struct fxt_in_progress *entry
 		fxt_function_complete(thread, function, start_ns, end_ns);
 		return;
 	}
-	at = fxt_room(thread, start_ns, end_ns, 0);
+	at = fxt_room(thread, start_ns, end_ns, 0, fxt_category_of(names));
 	if (at)
 		fxt_complete(thread, at, end_ns, names, 0);
 }
@@ -142,7 +142,7 @@ static void restate(struct fxt_thread *thread, struct fxt_in_progress *entry)
 	uintptr_t function = fxt_in_progress_function(entry);
 	uint64_t *slot = entry->slot;
 
-	if (!function)
+	if (!function || fxt_in_progress_is_silent(entry))
 		return;
 	entry->names = fxt_function_names(function);
 	slot[1] = entry->start_ns;
@@ -250,6 +250,8 @@ void fxt_in_progress_after_fork(struct fxt_thread *thread)
 	 * the child has a string table of its own. */
 	for (entry = fxt_in_progress_entries(thread); entry < thread->open; entry++) {
 		entry->start_ns = fxt_now(thread);
+		if (fxt_in_progress_is_silent(entry))
+			continue;
 		if (fxt_in_progress_function(entry))
 			entry->names = FXT_FUNCTION_UNNAMED;
 		/* The entry of an interposed call is marked here for fxt_in_progress_start_in_child(). An
@@ -273,6 +275,7 @@ void fxt_in_progress_forget(struct fxt_thread *thread)
 	struct fxt_in_progress *entry;
 
 	fxt_in_progress_set_deep_count(thread, 0);
+	thread->filtered.hidden = 0;
 	for (entry = fxt_in_progress_entries(thread); entry < thread->open; entry++) {
 		entry->slot = NULL;
 		entry->names = 0;
@@ -285,8 +288,31 @@ void fxt_in_progress_close_all(struct fxt_thread *thread)
 	uint64_t end_ns = fxt_now(thread);
 
 	fxt_in_progress_set_deep_count(thread, 0);
+	thread->filtered.hidden = 0;
 	while (thread->open > fxt_in_progress_entries(thread))
 		close_entry(thread, thread->open - 1, end_ns);
+}
+
+struct fxt_in_progress *fxt_in_progress_push_silent(struct fxt_thread *thread, uintptr_t frame,
+						    uintptr_t function, uintptr_t site)
+{
+	struct fxt_in_progress *entry = thread->open;
+
+	if (frame >= entry[-1].frame || !entry->slot) {
+		entry = fxt_in_progress_next(thread, frame, function, site, fxt_now(thread));
+		if (!entry)
+			return NULL;
+	}
+	entry->frame = frame;
+	atomic_signal_fence(memory_order_seq_cst);
+	thread->open = entry + 1;
+	atomic_signal_fence(memory_order_seq_cst);
+	entry->function = function;
+	entry->site = site;
+	entry->start_ns = thread->last_ns;
+	atomic_signal_fence(memory_order_seq_cst);
+	entry->names = FXT_IN_PROGRESS_SILENT;
+	return entry;
 }
 
 /* -- Before another program -------------------------------------------------------------------- */

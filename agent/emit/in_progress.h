@@ -89,6 +89,20 @@ static inline uintptr_t fxt_in_progress_function(const struct fxt_in_progress *e
 		? entry->function : 0;
 }
 
+/* The names of the entry of a function that is left out with all that it calls. Its slot shows no call, and no
+ * event is written when it ends. */
+#define FXT_IN_PROGRESS_SILENT fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_function, FXT_STR_filtered)
+
+/* Returns whether an entry is such a function's. */
+static inline bool fxt_in_progress_is_silent(const struct fxt_in_progress *entry)
+{
+	return entry->names == FXT_IN_PROGRESS_SILENT;
+}
+
+/* Makes the entry of such a function. Returns NULL if there is no room for one. */
+struct fxt_in_progress *fxt_in_progress_push_silent(struct fxt_thread *thread, uintptr_t frame,
+						    uintptr_t function, uintptr_t site);
+
 /* The frame of an entry that no call has. An entry gets its frame before it is taken, and loses it after it
  * is given back. A handler that comes before the entry is taken uses the same entry and leaves this value
  * there. The value is above all frames, so the interrupted call's entry is not taken for stale. */

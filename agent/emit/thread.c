@@ -90,7 +90,7 @@ static void forget_page(struct fxt_thread *thread)
 	thread->no_room_before_ns = 0;
 	thread->commit &= ~(unsigned)FXT_COMMIT_NO_ROOM;
 	if (thread == fxt_self)
-		fxt_self_ending = thread;
+		fxt_set_self_ending(thread);
 }
 
 static void has_met_no_room(struct fxt_thread *thread)
@@ -102,7 +102,7 @@ static void has_met_no_room(struct fxt_thread *thread)
 	 * trigger. */
 	if (thread->no_room_before_ns == FXT_NEVER && thread == fxt_self && thread->usual_ns &&
 	    fxt_agent.config.triggers.most_ns == INT64_MAX)
-		fxt_self_ending = NULL;
+		fxt_set_self_ending(NULL);
 }
 
 void fxt_thread_dropped(struct fxt_thread *thread, enum fxt_loss why)
@@ -219,6 +219,11 @@ static void put_thread_record(struct fxt_thread *thread)
 	thread->lane = level;
 }
 
+static bool may_filter(void)
+{
+	return fxt_agent.config.has_threshold || fxt_agent.config.filters_functions;
+}
+
 static void make_ready(struct fxt_thread *thread)
 {
 	unsigned index = atomic_fetch_add_explicit(&states.next_index, 1, memory_order_relaxed) + 1;
@@ -235,7 +240,7 @@ static void make_ready(struct fxt_thread *thread)
 	thread->ready = true;
 	fxt_in_progress_shape(thread);
 	put_thread_record(thread);
-	if (fxt_in_progress_add_page(thread, fxt_now(thread)) && thread->threshold_ns)
+	if (fxt_in_progress_add_page(thread, fxt_now(thread)) && may_filter())
 		thread->counts.filtered =
 			show_counter(thread, FILTERED_SLOT, FXT_STR_filtered, thread->pages.none[0]);
 	fxt_thread_tell_name(thread, thread);
@@ -280,7 +285,7 @@ void fxt_thread_begins_again(struct fxt_thread *thread)
 	thread->bytes.heap = 0;
 	thread->no_room_before_ns = 0;
 	thread->commit &= ~(unsigned)FXT_COMMIT_NO_ROOM;
-	fxt_self_ending = thread;
+	fxt_set_self_ending(thread);
 }
 
 static void begin_life(struct fxt_thread *thread, uint32_t own_tid)
@@ -293,11 +298,10 @@ static void begin_life(struct fxt_thread *thread, uint32_t own_tid)
 	thread->starts = atomic_load_explicit(&fxt_agent.starts, memory_order_relaxed);
 	forget_page(thread);
 	thread->pages.none[0] = thread->pages.none[1] = 0;
-	thread->threshold_ns = fxt_agent.config.threshold_ns;
 	thread->usual_ns = fxt_agent.config.triggers.most_ns;
 	if (fxt_agent.config.explain_ns && fxt_agent.config.explain_ns < thread->usual_ns)
 		thread->usual_ns = fxt_agent.config.explain_ns;
-	if (thread->threshold_ns || fxt_agent.config.triggers.least_ns)
+	if (fxt_agent.config.has_threshold || fxt_agent.config.triggers.least_ns)
 		thread->usual_ns = 0;
 	fxt_explain_reset(thread);
 	fxt_program_text_forget(thread);
@@ -422,7 +426,9 @@ struct fxt_thread *fxt_thread_attach(void)
 			end_life(thread);
 		begin_life(thread, tid);
 		thread->claimed = false;
-		fxt_self = fxt_self_ending = thread;
+		thread->filtered.hidden = 0;
+		fxt_self = thread;
+		fxt_set_self_ending(thread);
 		fxt_thread_ready(thread);
 	} else {
 		drop_unattached();
@@ -438,13 +444,15 @@ struct fxt_thread *fxt_thread_bar(void)
 	/* The order matters, because a signal handler in between would attach the thread anew. */
 	barred = true;
 	atomic_signal_fence(memory_order_seq_cst);
-	fxt_self = fxt_self_ending = NULL;
+	fxt_self = NULL;
+	fxt_set_self_ending(NULL);
 	return thread;
 }
 
 void fxt_thread_unbar(struct fxt_thread *thread)
 {
-	fxt_self = fxt_self_ending = thread;
+	fxt_self = thread;
+	fxt_set_self_ending(thread);
 	atomic_signal_fence(memory_order_seq_cst);
 	barred = false;
 }
@@ -480,7 +488,7 @@ void fxt_thread_after_rewrite(struct fxt_thread *thread)
 	forget_page(thread);
 	thread->pages.none[0] = filtered;
 	thread->pages.none[1] = dropped;
-	if (thread->threshold_ns && fxt_in_progress_add_page(thread, 0))
+	if (may_filter() && fxt_in_progress_add_page(thread, 0))
 		thread->counts.filtered = show_counter(thread, FILTERED_SLOT, FXT_STR_filtered, filtered);
 }
 

@@ -17,17 +17,13 @@ static bool is_slow(uint64_t duration_ns)
 	return fxt_agent.config.explain_ns && duration_ns >= fxt_agent.config.explain_ns;
 }
 
-uint64_t *fxt_room_unusual(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, size_t words)
+uint64_t *fxt_room_unusual(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, size_t words,
+			   enum fxt_category_bit category)
 {
 	if (start_ns < thread->born_ns)
 		start_ns = fxt_in_progress_start_in_child(thread, end_ns);
-	if (end_ns - start_ns < thread->threshold_ns) {
-		struct fxt_lane *lane = thread->lane;
-
-		/* The counter is in the storage, so the lane is raised: see fxt_is_interrupted(). */
-		fxt_lane_raise(thread, lane);
-		fxt_count_one(thread->counts.filtered);
-		fxt_lane_lower(thread, lane);
+	if (end_ns - start_ns < fxt_agent.config.threshold_ns[category]) {
+		fxt_thread_filtered(thread);
 		fxt_deferred_after(thread, end_ns);
 		return NULL;
 	}

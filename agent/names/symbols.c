@@ -389,6 +389,14 @@ const char *fxt_symbol_name(uintptr_t address, size_t *bytes)
 	return clean(text, bytes);
 }
 
+const char *fxt_symbol_file_name(uintptr_t address)
+{
+	const struct fxt_module *module = module_at(address);
+	const char *slash = module && module->path ? strrchr(module->path, '/') : NULL;
+
+	return slash ? slash + 1 : module && module->path ? module->path : "";
+}
+
 const char *fxt_symbol_known_name(uintptr_t address, size_t *bytes)
 {
 	unsigned version = atomic_load_explicit(&module_version, memory_order_acquire);

@@ -19,6 +19,10 @@ struct fxt_module;
  * process. The caller holds the lock of the function table. */
 const char *fxt_symbol_name(uintptr_t address, size_t *bytes);
 
+/* Returns the name, without directories, of the file that `address` lies in; "" if it lies in none that is
+ * known. The caller holds the lock. */
+const char *fxt_symbol_file_name(uintptr_t address);
+
 /* Returns the name of the function at `address` if the symbols of its file have been read already,
  * otherwise NULL. It needs neither the lock nor a system call, and takes some 300 nanoseconds. Any
  * context. */

@@ -7,6 +7,7 @@
 
 #include "agent/base/category_list.h"
 #include "agent/base/log.h"
+#include "agent/names/function_filter.h"
 #include "follow.h"
 
 /* The categories as messages list them. */
@@ -87,6 +88,98 @@ static bool read_word(const char *name, const char *text, const char *const *wor
 	}
 	fxt_log("%s: '%s' is not accepted; give %s" UNTRACED, name, text, accepted);
 	return false;
+}
+
+/* -- FXT_THRESHOLD_NS -------------------------------------------------------------------------- */
+
+enum { THRESHOLD_MOST_S = 3600 };
+
+static void note_unknown(const char *name, size_t bytes)
+{
+	(void)name;
+	(void)bytes;
+	has_unknown_category = true;
+}
+
+/* Returns the category of the name between `at` and `end` as a set, or 0 if there is none. */
+static uint32_t category_named(const char *at, const char *end)
+{
+	char name[32];
+	size_t bytes = (size_t)(end - at), i;
+	uint32_t set;
+
+	for (i = 0; i < bytes; i++)
+		if (at[i] < 'a' || at[i] > 'z')
+			return 0;
+	if (!bytes || bytes >= sizeof(name))
+		return 0;
+	memcpy(name, at, bytes);
+	name[bytes] = '\0';
+	has_unknown_category = false;
+	set = fxt_category_list(name, note_unknown);
+	return has_unknown_category ? 0 : set;
+}
+
+/* Reads one element, NUMBER or CATEGORY=NUMBER. Returns false if it is not accepted. */
+static bool read_threshold(struct fxt_config *config, const char *at, const char *end)
+{
+	const uint64_t most = (uint64_t)THRESHOLD_MOST_S * 1000 * 1000 * 1000;
+	const char *is = memchr(at, '=', (size_t)(end - at)), *p = is ? is + 1 : at;
+	uint32_t set = is ? category_named(at, is) : UINT32_MAX;
+	uint64_t value = 0;
+	unsigned i;
+
+	if (p == end)
+		return false;
+	for (; p < end && *p >= '0' && *p <= '9' && value <= most; p++)
+		value = value * 10 + (uint64_t)(*p - '0');
+	for (i = 0; i < FXT_CATEGORY_COUNT; i++)
+		if (set & 1u << i)
+			config->threshold_ns[i] = value;
+	return set && p == end && value <= most;
+}
+
+/* Reads FXT_THRESHOLD_NS: a number for all categories, and numbers for some. What comes later counts. */
+static bool read_thresholds(struct fxt_config *config, const char *text)
+{
+	const char *at, *end;
+	unsigned i;
+
+	for (at = text; text && *text; at = end + 1) {
+		end = at + strcspn(at, ",");
+		if (!read_threshold(config, at, end)) {
+			fxt_log("FXT_THRESHOLD_NS: '%s' is not accepted; give a whole number of nanoseconds "
+				"from 0 to 3600000000000, or one for each of some categories: "
+				"1000,function=500,io=0" UNTRACED, text);
+			return false;
+		}
+		if (!*end)
+			break;
+	}
+	for (i = 0; i < FXT_CATEGORY_COUNT; i++)
+		config->has_threshold |= config->threshold_ns[i] > 0;
+	return true;
+}
+
+/* -- FXT_FILTER and FXT_DEPTH -------------------------------------------------------------------- */
+
+static bool read_filter(struct fxt_config *config, const char *text, const char *depth)
+{
+	uint64_t levels = 0;
+	size_t bytes;
+	const char *bad = fxt_filter_read(&fxt_function_filter, text ? text : "", &bytes);
+	bool valid = !bad;
+
+	if (bad && !bytes)
+		fxt_log("FXT_FILTER: the list is longer than %d bytes" UNTRACED, FXT_FILTER_BYTES - 1);
+	else if (bad)
+		fxt_log("FXT_FILTER: '%.*s' is not accepted; give names of functions with * ? [...]: work, "
+			"!log_* (not these), work@lib.so*, @lib.so*, main/ (with all that it calls)" UNTRACED,
+			bytes < 63 ? (int)bytes : 63, bad);
+	valid &= read_number("FXT_DEPTH", depth, "levels", 1, FXT_FUNCTION_DEPTH, &levels);
+	config->function_depth = (uint32_t)levels;
+	config->filters_functions = fxt_function_filter.is_set || levels;
+	return valid;
 }
 
 /* -- FXT_SIGNAL -------------------------------------------------------------------------------- */
@@ -260,8 +353,8 @@ bool fxt_config_read(struct fxt_config *config, char **environment)
 			     16384, &buffer_mb);
 	valid &= read_number("FXT_MAX_SIZE_MB", value_of(environment, "FXT_MAX_SIZE_MB"), "MiB", 1, 1048576,
 			     &max_mb);
-	valid &= read_number("FXT_THRESHOLD_NS", value_of(environment, "FXT_THRESHOLD_NS"), "nanoseconds", 0,
-			     UINT64_C(3600000000000), &config->threshold_ns);
+	valid &= read_thresholds(config, value_of(environment, "FXT_THRESHOLD_NS"));
+	valid &= read_filter(config, value_of(environment, "FXT_FILTER"), value_of(environment, "FXT_DEPTH"));
 	config->explain_ns = 100 * 1000;
 	valid &= read_number("FXT_EXPLAIN_NS", value_of(environment, "FXT_EXPLAIN_NS"), "nanoseconds", 0,
 			     UINT64_C(3600000000000), &config->explain_ns);

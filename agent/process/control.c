@@ -11,6 +11,7 @@
 #include "agent/descriptors/endpoint.h"
 #include "agent/emit/async.h"
 #include "agent/emit/emit.h"
+#include "agent/emit/filtered.h"
 #include "agent/emit/output.h"
 #include "agent/emit/threads.h"
 #include "agent/emit/trace_file.h"
@@ -44,6 +45,8 @@ static void put_instant(uint64_t name, const char *reason)
 
 	if (!thread || !fxt_thread_ready(thread))
 		return;
+	if (name == FXT_STR_snapshot || name == FXT_STR_stopped)
+		fxt_filtered_tell(thread);
 	words = fxt_encode_event(record, 32, FXT_EVENT_INSTANT, fxt_now(thread),
 				 (struct fxt_thread_ref){thread->index, thread->pid, thread->tid},
 				 FXT_INDEXED(FXT_STR_CATEGORIES + FXT_BIT_agent), FXT_INDEXED(name),

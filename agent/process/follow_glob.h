@@ -1,6 +1,5 @@
-/* Lists of names of programs, in which *, ? and [...] may stand for other characters. Names are separated by
- * commas. The C library's fnmatch() is not used, because it may allocate and depends on the program's locale.
- * Both functions may be called in any context. */
+/* Lists of names of programs, in which *, ? and [...] may stand for other characters (agent/base/glob.h).
+ * Names are separated by commas. Both functions may be called in any context. */
 #ifndef FXT_FOLLOW_GLOB_H
 #define FXT_FOLLOW_GLOB_H
 

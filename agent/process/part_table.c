@@ -13,6 +13,7 @@
 #include "agent/descriptors/fds.h"
 #include "agent/emit/async.h"
 #include "agent/emit/explain.h"
+#include "agent/emit/filtered.h"
 #include "agent/emit/function.h"
 #include "agent/emit/held_locks.h"
 #include "agent/emit/in_progress.h"
@@ -91,6 +92,12 @@ static void rest_of_text(struct fxt_thread *thread)
 		fxt_program_text_rest(thread);
 }
 
+static void tell_filtered(struct fxt_thread *thread)
+{
+	if (thread)
+		fxt_filtered_tell(thread);
+}
+
 static void rest_of_labels(struct fxt_thread *thread)
 {
 	if (thread)
@@ -117,7 +124,8 @@ static const struct fxt_part table[] = {
 	{"memory that processes share: the child's too", .start = start_shared},
 	{"numbers of processes and threads: fork.c finds the child's first of all", .start = start_koids},
 	{"functions: no name is in the child's file yet",
-	 .start = fxt_functions_start, .child = fxt_functions_after_fork},
+	 .start = fxt_functions_start, .child = fxt_functions_after_fork, .again = fxt_filtered_forget,
+	 .exits = tell_filtered},
 	{"threads: one is left, a new one, in the calls its parent's was in if it returns to them",
 	 .mode = fxt_threads_mode, .child = child_threads},
 	{"snapshots: none is being taken",

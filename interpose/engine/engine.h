@@ -58,7 +58,8 @@
  *    FXT_RECORD() writes the event, if there is room and the call is long enough to be recorded. (In a file
  *    with FXT_QUICK_EVENTS a shorter way stands in front of this one, for events of the usual form.)
  *
- *	at_ = fxt_room(thread_, start_ns_, end_ns_, 3 + 1);             // words of the result, and WORDS_INT
+ *	at_ = fxt_room(thread_, start_ns_, end_ns_, 3 + 1,              // words of the result, and WORDS_INT
+ *		       fxt_category_of(names_));
  *	if (at_) {
  *		at_ = fxt_put_int(at_, FXT_STR_fd, fd);                 // PUT_INT
  *		at_ = fxt_put_int(at_, FXT_STR_ret, result_);           // RESULT_INT
@@ -329,7 +330,8 @@ static inline struct fxt_thread *fxt_enter_first(enum fxt_category category)
 #endif
 
 #define FXT_RECORD_ANY(result_kind, after, ...)								\
-	at_ = fxt_room(thread_, start_ns_, end_ns_, FXT_RESULT_WORDS FXT_EACH(P_WORDS, __VA_ARGS__));	\
+	at_ = fxt_room(thread_, start_ns_, end_ns_, FXT_RESULT_WORDS FXT_EACH(P_WORDS, __VA_ARGS__),	\
+		       fxt_category_of(names_));							\
 	if (at_) {											\
 		FXT_EACH(P_PUT, __VA_ARGS__)								\
 		RESULT_##result_kind									\

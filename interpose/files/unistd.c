@@ -96,7 +96,7 @@ static ssize_t to_stderr_vector_by_number(struct fxt_by_number *call, int fd, co
 static inline void record_pipe(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, uint64_t names,
 			       const int *pipefd, const int *flags, int result)
 {
-	uint64_t *at = fxt_room(thread, start_ns, end_ns, 5);
+	uint64_t *at = fxt_room(thread, start_ns, end_ns, 5, fxt_category_of(names));
 	unsigned arguments = 1;
 
 	if (!at)

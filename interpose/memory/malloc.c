@@ -65,7 +65,7 @@ static FXT_EMISSION void finish_free(struct fxt_thread *thread, uint64_t start_n
 		fxt_quick_complete(thread, &spot, at, end_ns, FXT_NAMES(malloc, free), 1);
 		return;
 	}
-	at = fxt_room(thread, start_ns, end_ns, 2);
+	at = fxt_room(thread, start_ns, end_ns, 2, FXT_BIT_malloc);
 	if (at) {
 		at = fxt_put_pointer(at, FXT_STR_ptr, ptr);
 		fxt_complete(thread, at, end_ns, FXT_NAMES(malloc, free), 1);
@@ -196,7 +196,7 @@ static void after_realloc(struct fxt_thread *thread, const struct resized *old, 
 		start_ns = fxt_now(thread);                                                     \
 		result = real_##symbol(ptr, size);                                              \
 		end_ns = fxt_now_at_end(thread);                                                \
-		at = fxt_room(thread, start_ns, end_ns, 7);                                     \
+		at = fxt_room(thread, start_ns, end_ns, 7, FXT_BIT_malloc);                     \
 		if (at) {                                                                       \
 			at = fxt_put_pointer(at, FXT_STR_ptr, ptr);                             \
 			at = fxt_put_uint(at, FXT_STR_size, size);                              \
@@ -231,7 +231,7 @@ FXT_EXPORT void *reallocarray(void *ptr, size_t nmemb, size_t size)
 	/* glibc's reallocarray calls realloc, which is our wrapper: the block would be recorded twice. */
 	result = overflows ? real_reallocarray(ptr, nmemb, size) : real_realloc(ptr, bytes);
 	end_ns = fxt_now_at_end(thread);
-	at = fxt_room(thread, start_ns, end_ns, 9);
+	at = fxt_room(thread, start_ns, end_ns, 9, FXT_BIT_malloc);
 	if (at) {
 		at = fxt_put_pointer(at, FXT_STR_ptr, ptr);
 		at = fxt_put_uint(at, FXT_STR_nmemb, nmemb);
@@ -256,7 +256,7 @@ FXT_EXPORT int posix_memalign(void **memptr, size_t alignment, size_t size)
 	start_ns = fxt_now(thread);
 	result = real_posix_memalign(memptr, alignment, size);
 	end_ns = fxt_now_at_end(thread);
-	at = fxt_room(thread, start_ns, end_ns, 6);
+	at = fxt_room(thread, start_ns, end_ns, 6, FXT_BIT_malloc);
 	if (at) {
 		at = fxt_put_uint(at, FXT_STR_alignment, alignment);
 		at = fxt_put_uint(at, FXT_STR_size, size);
@@ -280,7 +280,7 @@ FXT_EXPORT size_t malloc_usable_size(void *ptr)
 	start_ns = fxt_now(thread);
 	result = real_malloc_usable_size(ptr);
 	end_ns = fxt_now_at_end(thread);
-	at = fxt_room(thread, start_ns, end_ns, 4);
+	at = fxt_room(thread, start_ns, end_ns, 4, FXT_BIT_malloc);
 	if (at) {
 		at = fxt_put_pointer(at, FXT_STR_ptr, ptr);
 		at = fxt_put_uint(at, FXT_STR_ret, result);

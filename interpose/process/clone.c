@@ -134,7 +134,7 @@ CLONE(__clone)
 static void record(struct fxt_thread *thread, uint64_t start_ns, uint64_t names, const uint64_t *flags,
 		   long child)
 {
-	uint64_t end_ns = fxt_end(thread, NULL), *at = fxt_room(thread, start_ns, end_ns, 5);
+	uint64_t end_ns = fxt_end(thread, NULL), *at = fxt_room(thread, start_ns, end_ns, 5, FXT_BIT_process);
 	unsigned arguments = 1;
 
 	if (!at)

@@ -61,7 +61,7 @@ static void exit_done(void)
 		return;
 	exiting = NULL;
 	end_ns = fxt_end(thread, exit_in_progress);
-	at = fxt_room(thread, exit_start_ns, end_ns, 1);
+	at = fxt_room(thread, exit_start_ns, end_ns, 1, FXT_BIT_process);
 	if (at) {
 		at = fxt_put_int(at, FXT_STR_status, exit_status);
 		fxt_complete(thread, at, end_ns, FXT_NAMES(process, exit), 1);

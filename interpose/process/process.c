@@ -46,7 +46,7 @@ static inline pid_t forked(pid_t (*fork_as)(void), uint64_t names)
 		return 0;
 	}
 	end_ns = fxt_end(thread, NULL);
-	at = fxt_room(thread, start_ns, end_ns, 2);
+	at = fxt_room(thread, start_ns, end_ns, 2, FXT_BIT_process);
 	if (at) {
 		at = fxt_put_int(at, FXT_STR_ret, child);
 		if (child == -1)

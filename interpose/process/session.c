@@ -88,7 +88,7 @@ FXT_EXPORT int daemon(int nochdir, int noclose)
 	}
 	fxt_parent_stay();
 	fxt_birth_end(thread_, &birth, -1);
-	at = fxt_room(thread_, start_ns_, end_ns, 4);
+	at = fxt_room(thread_, start_ns_, end_ns, 4, FXT_BIT_process);
 	if (at) {
 		at = fxt_put_int(at, FXT_STR_nochdir, nochdir);
 		at = fxt_put_int(at, FXT_STR_noclose, noclose);
@@ -124,7 +124,7 @@ FXT_EXPORT int forkpty(int *amaster, char *name, const struct termios *termp, co
 		return 0;
 	}
 	end_ns_ = fxt_end(thread_, NULL);
-	at = fxt_room(thread_, start_ns, end_ns_, 2);
+	at = fxt_room(thread_, start_ns, end_ns_, 2, FXT_BIT_process);
 	if (at) {
 		at = child < 0 ? fxt_put_errno(thread_, at, errno)
 			       : fxt_put_int(at, FXT_STR_amaster, *amaster);

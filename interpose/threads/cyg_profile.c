@@ -1,6 +1,6 @@
 /* Defines the hooks of -finstrument-functions. The loader finds ours before glibc's, which do nothing, so
  * ours call no real function. Instrumented code calls them in any context, also before constructors. */
-#include "agent/emit/function.h"
+#include "agent/emit/filtered.h"
 #include "interpose/engine/interpose.h"
 
 /* The address at which a hook begins changes its cost by a twentieth: the cost is least at the head of a
@@ -26,7 +26,9 @@ static __attribute__((noinline)) void enter(uintptr_t function, uintptr_t call_s
 {
 	struct fxt_thread *thread = fxt_enter_on();
 
-	if (thread)
+	if (thread && fxt_agent.config.filters_functions)
+		fxt_filtered_enter(thread, frame, site, function, call_site);
+	else if (thread)
 		fxt_function_enter(thread, frame, site, function, call_site);
 }
 
@@ -34,7 +36,9 @@ static __attribute__((noinline)) void enter(uintptr_t function, uintptr_t call_s
  * was entered. */
 static __attribute__((noinline)) void leave(uintptr_t function, uintptr_t frame)
 {
-	if (fxt_self)
+	if (fxt_self && fxt_agent.config.filters_functions)
+		fxt_filtered_leave(fxt_self, frame, function);
+	else if (fxt_self)
 		fxt_function_exit(fxt_self, frame, function);
 }
 
@@ -54,6 +58,6 @@ HOOK void __cyg_profile_func_exit(void *function, void *call_site)
 	(void)call_site;
 	if (FXT_UNLIKELY(!fxt_is_on(FXT_CAT_function)))
 		return;
-	if (FXT_UNLIKELY(!fxt_function_exit_quick(fxt_self_ending, (uintptr_t)function)))
+	if (FXT_UNLIKELY(!fxt_function_exit_quick(fxt_self_leaving, (uintptr_t)function)))
 		leave((uintptr_t)function, HERE);
 }

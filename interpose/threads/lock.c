@@ -180,7 +180,8 @@ void fxt_lock_wait_end(struct fxt_thread *thread, struct fxt_lock_wait *wait, in
 		wait->held_at = function_at(thread, wait->held.place);
 	else if (!wait->held.lock)
 		wait->held_at.name = NULL;
-	at = fxt_room(thread, wait->start_ns, end_ns, measure(&d, wait, is_caused ? cause.at_ns : end_ns));
+	at = fxt_room(thread, wait->start_ns, end_ns, measure(&d, wait, is_caused ? cause.at_ns : end_ns),
+		      fxt_category_of(wait->names));
 	if (!at)
 		return;
 	at = describe(at, &d, wait);

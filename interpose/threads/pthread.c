@@ -52,7 +52,7 @@ FXT_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, sta
 	start_ns = fxt_now(self);
 	result = create(self, thread, attr, routine, arg);
 	end_ns = fxt_end(self, NULL);
-	at = fxt_room(self, start_ns, end_ns, 6);
+	at = fxt_room(self, start_ns, end_ns, 6, FXT_BIT_pthread);
 	if (at) {
 		at = fxt_put_pointer(at, FXT_STR_start_routine, (const void *)routine);
 		at = result ? fxt_put_errno(self, at, result)
@@ -77,7 +77,7 @@ FXT_EXPORT int pthread_setname_np(pthread_t thread, const char *name)
 	end_ns = fxt_end(self, NULL);
 	if (!result)
 		fxt_thread_renamed(self, (uintptr_t)thread);
-	at = fxt_room(self, start_ns, end_ns, 8);
+	at = fxt_room(self, start_ns, end_ns, 8, FXT_BIT_pthread);
 	if (at) {
 		at = fxt_put_uint(at, FXT_STR_thread, (uint64_t)thread);
 		at = fxt_put_text(at, FXT_STR_name, name, result ? 0 : strnlen(name, 15));
@@ -118,7 +118,8 @@ FXT_EXPORT sem_t *sem_open(const char *name, int flags, ...)
 	bytes = fxt_text_bytes(name);
 	if (result != SEM_FAILED)
 		label = fxt_label_opened(self, FXT_LABEL_SEM, (uintptr_t)result, FXT_PLACE, end_ns, name, -1);
-	at = fxt_room(self, start_ns, end_ns, 6 + fxt_words_of(bytes) + fxt_label_words(&label));
+	at = fxt_room(self, start_ns, end_ns, 6 + fxt_words_of(bytes) + fxt_label_words(&label),
+		      FXT_BIT_pthread);
 	if (at) {
 		at = fxt_put_text(at, FXT_STR_name, name, bytes);
 		if (label.text)

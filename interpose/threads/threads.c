@@ -40,7 +40,7 @@ FXT_EXPORT int thrd_create(thrd_t *thr, thrd_start_t func, void *arg)
 	start_ns = fxt_now(self);
 	result = create(self, thr, func, arg);
 	end_ns = fxt_end(self, NULL);
-	at = fxt_room(self, start_ns, end_ns, 5);
+	at = fxt_room(self, start_ns, end_ns, 5, FXT_BIT_pthread);
 	if (at) {
 		if (result == thrd_success)
 			at = fxt_put_uint(at, FXT_STR_thr, (uint64_t)*thr);

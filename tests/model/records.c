@@ -184,7 +184,7 @@ static void write_event(struct fxt_thread *thread, struct model_worker *worker, 
 	if (inside)
 		inside(worker);
 	end_ns = fxt_end(thread, open);
-	at = fxt_room(thread, start_ns, end_ns, argument_words(&event));
+	at = fxt_room(thread, start_ns, end_ns, argument_words(&event), FXT_BIT_io);
 	if (at) {
 		at = put_arguments(at, id, &event, text);
 		fxt_complete(thread, at, end_ns, NAMES(kind), 1 + event.numbers + event.texts);
@@ -212,7 +212,7 @@ static void write_quick(struct fxt_thread *thread, struct model_worker *worker)
 		end(worker, id, true);
 		return;
 	}
-	at = fxt_room(thread, start_ns, end_ns, 4);
+	at = fxt_room(thread, start_ns, end_ns, 4, FXT_BIT_io);
 	if (at) {
 		at = fxt_put_pointer(at, FXT_STR_ptr, (const void *)(uintptr_t)id);
 		at = fxt_put_uint(at, FXT_STR_size, event.number[0]);
