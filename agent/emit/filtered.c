@@ -145,7 +145,8 @@ static void enter_nested(struct fxt_thread *thread, uintptr_t frame, uintptr_t s
 		count(thread, function);
 		return;
 	}
-	fxt_function_enter(thread, frame, site, address, call_site);
+	if (!function || !fxt_function_enter_known(thread, frame, &site, address, call_site, function))
+		fxt_function_enter(thread, frame, site, address, call_site);
 	entry = thread->open - 1;
 	if (entry >= fxt_in_progress_entries(thread) && entry->frame == frame && entry->function == address)
 		*mark_of(thread, entry) =

@@ -147,17 +147,14 @@ FXT_COLD bool fxt_function_drop(struct fxt_thread *thread, uint64_t end_ns);
 /* The quick ways in and out of a function. They return false, with nothing changed, if the case is not the
  * common one. A function's entry and exit together cost as much as one call of anything else. So these two
  * are written out for what is known here: there is one kind of event, it has no arguments, and the calls nest
- * as they should. */
-static inline bool fxt_function_enter_quick(struct fxt_thread *thread, uintptr_t frame, const uintptr_t *site,
-					    uintptr_t address, uintptr_t call_site)
+ * as they should. The first is for a caller that has found the function. */
+static inline bool fxt_function_enter_known(struct fxt_thread *thread, uintptr_t frame, const uintptr_t *site,
+					    uintptr_t address, uintptr_t call_site,
+					    const struct fxt_function *function)
 {
-	const struct fxt_function *function = fxt_function_first(address);
-	struct fxt_in_progress *entry;
+	struct fxt_in_progress *entry = thread->open;
 	uint64_t start_ns;
 
-	if (FXT_UNLIKELY(!thread) || FXT_UNLIKELY(!fxt_function_is(function, address)))
-		return false;
-	entry = thread->open;
 	if (FXT_UNLIKELY(!fxt_clock_quick(thread, &start_ns)))
 		return false;
 	if (FXT_UNLIKELY(!fxt_in_progress_take(thread, entry, frame,
@@ -168,6 +165,16 @@ static inline bool fxt_function_enter_quick(struct fxt_thread *thread, uintptr_t
 	fxt_in_progress_show(thread, entry, fxt_clock_step(thread, start_ns),
 			     fxt_function_names_in(function));
 	return true;
+}
+
+static inline bool fxt_function_enter_quick(struct fxt_thread *thread, uintptr_t frame, const uintptr_t *site,
+					    uintptr_t address, uintptr_t call_site)
+{
+	const struct fxt_function *function = fxt_function_first(address);
+
+	if (FXT_UNLIKELY(!thread) || FXT_UNLIKELY(!fxt_function_is(function, address)))
+		return false;
+	return fxt_function_enter_known(thread, frame, site, address, call_site, function);
 }
 
 static inline bool fxt_function_exit_quick(struct fxt_thread *thread, uintptr_t address)
