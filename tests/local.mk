@@ -121,6 +121,7 @@ APPS_C = \
 	tests/apps/alone \
 	tests/apps/awaits \
 	tests/apps/burns \
+	tests/apps/call_trees \
 	tests/apps/busy \
 	tests/apps/causes \
 	tests/apps/chain \
@@ -206,18 +207,18 @@ APPS_SHARED = tests/apps/ask_for_snapshot.h tests/apps/asleep.h tests/apps/count
 	tests/apps/lifetimes.h tests/apps/lifetimes_uses.c \
 	tests/apps/need.h tests/apps/objects.h tests/apps/random.h tests/apps/unseen.h
 
-tests/apps/busy tests/apps/controlled tests/apps/count_calls tests/apps/coroutines tests/apps/cut \
+tests/apps/busy tests/apps/call_trees tests/apps/controlled tests/apps/count_calls tests/apps/coroutines tests/apps/cut \
 tests/apps/ends tests/apps/jumps tests/apps/losses tests/apps/slow: APP_FLAGS = -finstrument-functions
 tests/apps/alone: APP_FLAGS = -nostdlib -static -fno-stack-protector
 tests/apps/alone: tests/apps/unseen.h
 # The checking variants are called in optimised code only.
 tests/apps/count_io_fortified: APP_FLAGS = -O2
 $(filter tests/apps/count_%,$(APPS_C)): tests/apps/counts.h tests/apps/random.h tests/apps/unseen.h
-tests/apps/busy tests/apps/descriptor_races tests/apps/descriptors tests/apps/host_fds \
+tests/apps/busy tests/apps/call_trees tests/apps/descriptor_races tests/apps/descriptors tests/apps/host_fds \
 tests/apps/host_number tests/apps/host_unmaps tests/apps/inherits tests/apps/listens \
 tests/apps/many_functions tests/apps/modes tests/apps/progress \
 tests/apps/threads: tests/apps/random.h tests/apps/unseen.h
-tests/apps/awaits tests/apps/burns tests/apps/busy tests/apps/causes tests/apps/coroutines tests/apps/ends \
+tests/apps/awaits tests/apps/burns tests/apps/busy tests/apps/call_trees tests/apps/causes tests/apps/coroutines tests/apps/ends \
 	tests/apps/follow_fork tests/apps/handlers tests/apps/jumps tests/apps/parents \
 	tests/apps/pools tests/apps/process tests/apps/progress tests/apps/quiet tests/apps/stepped \
 	tests/apps/streams tests/apps/streams_odd tests/apps/threads: \
@@ -345,7 +346,7 @@ E2E_TESTS = \
 	tests/e2e/witness.sh
 # What the scripts share, sourced or called by them.
 E2E_HELPERS = tests/e2e/bounded.py tests/e2e/hostile.py tests/e2e/hosts_lib.sh tests/e2e/lib.sh \
-	tests/e2e/controller.py tests/e2e/manager.py tests/e2e/progress.py tests/e2e/trace.py
+	tests/e2e/controller.py tests/e2e/filters.py tests/e2e/manager.py tests/e2e/progress.py tests/e2e/trace.py
 # The providers of managed.sh, which keep a model of what they write.
 E2E_HELPERS += tests/manager/compare_archive.py tests/manager/hostile_providers.py \
 	tests/manager/model_provider.py
@@ -384,6 +385,7 @@ TEST_EXPORTS = \
 	FXT_AGENT='$(abs_top_builddir)/.libs/libfxtagent.so'; export FXT_AGENT; \
 	CC='$(CC)'; export CC; CXX='$(CXX)'; export CXX; \
 	unset FXT_CATEGORIES FXT_OUTPUT FXT_BUFFERING_MODE FXT_BUFFER_SIZE_MB FXT_MAX_SIZE_MB; \
+	unset FXT_DEPTH FXT_FILTER; \
 	unset FXT_THRESHOLD_NS FXT_EXPLAIN_NS FXT_ON_FULL FXT_QUIET FXT_FOLLOW FXT_START FXT_SIGNAL; \
 	unset FXT_TRIGGER FXT_TRIGGER_KEEP; \
 	unset FXT_HEAP_TRACK_BYTES FXT_SHARED FXT_NAMESPACE FXT_MANAGER FXT_STORAGE FXT_SANITIZER FXT_BUDGET;

@@ -215,6 +215,8 @@ REPORT_FILES = \
 	tools/report/report_json.c \
 	tools/report/report_json_why.c \
 	tools/report/report_leaks.c \
+	tools/report/report_left_out.c \
+	tools/report/report_left_out.h \
 	tools/report/report_leaks.h \
 	tools/report/report_lock_order.c \
 	tools/report/report_lock_order.h \

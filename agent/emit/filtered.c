@@ -82,6 +82,13 @@ static bool is_last(struct fxt_thread *thread, const struct fxt_in_progress *ent
 		(*mark_of(thread, entry) & LEVEL) >= fxt_agent.config.function_depth);
 }
 
+/* Returns whether a function that is recorded in a tree only is left out below this entry, and that alone. It
+ * is not hidden then. */
+static bool is_out_of_tree(struct fxt_thread *thread, const struct fxt_in_progress *entry)
+{
+	return !(*mark_of(thread, entry) & IN_KEPT_TREE) && !fxt_in_progress_is_silent(entry);
+}
+
 /* Returns whether a function that is entered with this frame, from this site, shows that the one of `entry`
  * was left without an end. Functions that are inlined share their frame, but none is entered twice from one
  * site. */
@@ -112,8 +119,7 @@ static void enter_nested(struct fxt_thread *thread, uintptr_t frame, uintptr_t s
 	struct fxt_in_progress *top = top_function(thread), *entry;
 	unsigned mark = top ? *mark_of(thread, top) : 0, level;
 
-	if (verdict == FXT_FILTER_IN_TREE && !(mark & IN_KEPT_TREE) &&
-	    !(top && fxt_in_progress_is_silent(top))) {
+	if (verdict == FXT_FILTER_IN_TREE && (!top || is_out_of_tree(thread, top))) {
 		count(thread, function);
 		return;
 	}
@@ -184,7 +190,7 @@ static bool has_no_entry(struct fxt_thread *thread, uintptr_t frame, uintptr_t a
 	if (!is_nested())
 		return false;
 	top = top_function(thread);
-	if (!top)
+	if (!top || (verdict == FXT_FILTER_IN_TREE && is_out_of_tree(thread, top)))
 		return true;
 	/* A function may call its exit hook by a tail call. So a frame that is equal counts as deeper. */
 	if (thread->filtered.hidden) {
@@ -194,8 +200,7 @@ static bool has_no_entry(struct fxt_thread *thread, uintptr_t frame, uintptr_t a
 		}
 		thread->filtered.hidden = 0;
 	}
-	return verdict == FXT_FILTER_IN_TREE && !(*mark_of(thread, top) & IN_KEPT_TREE) &&
-	       !fxt_in_progress_is_silent(top);
+	return false;
 }
 
 void fxt_filtered_leave(struct fxt_thread *thread, uintptr_t frame, uintptr_t address)

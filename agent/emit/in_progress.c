@@ -152,7 +152,7 @@ static void restate(struct fxt_thread *thread, struct fxt_in_progress *entry)
 }
 
 /* The slots of the page go to the entries behind those that have slots in earlier pages. */
-bool fxt_in_progress_add_page(struct fxt_thread *thread, uint64_t now_ns)
+bool fxt_in_progress_add_page(struct fxt_thread *thread, uint64_t now_ns, bool has_them)
 {
 	unsigned words = slot_words(thread), at = PAGE_FIRST_SLOT, n;
 	size_t slots = slots_in_page(thread);
@@ -174,6 +174,9 @@ bool fxt_in_progress_add_page(struct fxt_thread *thread, uint64_t now_ns)
 			page[at + 3] = thread->tid;
 			page[at + 6] = page[at + 7] = 0;
 		}
+		/* Of a call that the trace has, nothing may be shown again. */
+		if (has_them && entry < thread->open)
+			continue;
 		entry->slot = page + at;
 		if (entry < thread->open && !fxt_in_progress_is_changing(entry))
 			restate(thread, entry);
@@ -196,7 +199,7 @@ static bool prepare(struct fxt_thread *thread, uint64_t start_ns)
 	mask = fxt_sys_block_signals();
 	if (!thread->ready)
 		fxt_thread_ready(thread);
-	if (!entry->slot && !(thread->ready && fxt_in_progress_add_page(thread, start_ns))) {
+	if (!entry->slot && !(thread->ready && fxt_in_progress_add_page(thread, start_ns, false))) {
 		/* The call is recorded when it returns, if there is room then, but is not shown in
 		 * progress. */
 		entry->slot = thread->pages.no_slot;

@@ -33,8 +33,9 @@ FXT_COLD struct fxt_in_progress *fxt_in_progress_next(struct fxt_thread *thread,
 /* Makes the thread ready: the slow part of fxt_in_progress_ready(). */
 FXT_COLD void fxt_in_progress_make_ready(struct fxt_thread *thread);
 
-/* Takes a page of slots. The caller has blocked signals. Returns false if there is no page. */
-bool fxt_in_progress_add_page(struct fxt_thread *thread, uint64_t now_ns);
+/* Takes a page of slots. The caller has blocked signals. Returns false if there is no page. Functions that are
+ * in progress are shown there, unless the trace `has_them` already. */
+bool fxt_in_progress_add_page(struct fxt_thread *thread, uint64_t now_ns, bool has_them);
 /* Makes the thread ready before a call is shown in progress or explained. In a forked child that has
  * recorded nothing yet there is no slot to show the call in, and the quick way does not notice that. So
  * this is called where the first of such calls passes. */

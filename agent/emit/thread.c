@@ -240,7 +240,7 @@ static void make_ready(struct fxt_thread *thread)
 	thread->ready = true;
 	fxt_in_progress_shape(thread);
 	put_thread_record(thread);
-	if (fxt_in_progress_add_page(thread, fxt_now(thread)) && may_filter())
+	if (fxt_in_progress_add_page(thread, fxt_now(thread), false) && may_filter())
 		thread->counts.filtered =
 			show_counter(thread, FILTERED_SLOT, FXT_STR_filtered, thread->pages.none[0]);
 	fxt_thread_tell_name(thread, thread);
@@ -488,7 +488,7 @@ void fxt_thread_after_rewrite(struct fxt_thread *thread)
 	forget_page(thread);
 	thread->pages.none[0] = filtered;
 	thread->pages.none[1] = dropped;
-	if (may_filter() && fxt_in_progress_add_page(thread, 0))
+	if (may_filter() && fxt_in_progress_add_page(thread, 0, true))
 		thread->counts.filtered = show_counter(thread, FILTERED_SLOT, FXT_STR_filtered, filtered);
 }
 

@@ -46,10 +46,8 @@ const char *fxt_filter_read(struct fxt_function_filter *filter, const char *list
 	*bytes = strlen(list);
 	if (!*bytes)
 		return NULL;
-	if (*bytes >= FXT_FILTER_BYTES) {
-		*bytes = 0;
+	if (*bytes >= FXT_FILTER_BYTES)
 		return list;
-	}
 	for (;; at = end + 1) {
 		end = at + strcspn(at, ",");
 		if (!read_rule(&rule, at, end)) {

@@ -27,8 +27,8 @@ struct fxt_function_filter {
 
 extern struct fxt_function_filter fxt_function_filter __attribute__((visibility("hidden")));
 
-/* Takes over a list. Returns NULL, or the rule that is not accepted, with its length in *bytes; a length of 0
- * means that the list is too long. An empty list is none. */
+/* Takes over a list. Returns NULL, or the rule that is not accepted, with its length in *bytes; a length of
+ * FXT_FILTER_BYTES or more means that the list is too long. An empty list is none. */
 const char *fxt_filter_read(struct fxt_function_filter *filter, const char *list, size_t *bytes);
 
 /* Returns what the rules say of a function of this name in the file `module`, which is a name without

@@ -170,7 +170,7 @@ static bool read_filter(struct fxt_config *config, const char *text, const char 
 	const char *bad = fxt_filter_read(&fxt_function_filter, text ? text : "", &bytes);
 	bool valid = !bad;
 
-	if (bad && !bytes)
+	if (bad && bytes >= FXT_FILTER_BYTES)
 		fxt_log("FXT_FILTER: the list is longer than %d bytes" UNTRACED, FXT_FILTER_BYTES - 1);
 	else if (bad)
 		fxt_log("FXT_FILTER: '%.*s' is not accepted; give names of functions with * ? [...]: work, "

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Programs have more instrumented functions than there are string indices, or than the agent's table has
-# places. All calls are in the trace, and those of the functions in the table have their names.
+# places. All calls are in the trace, and those of the functions in the table have their names. Where functions
+# are filtered, each call is recorded or counted.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
@@ -76,3 +77,37 @@ for ((limit = 12000 + $(random_below 300); limit < 30000;
 done
 # With the largest limits there is room for the agent and its file.
 test $compared -gt 0 || fail "no program with little address space has left a trace"
+
+# filtered NAME FILTER DEPTH [ARGUMENT...]: traces a random program with this filter, and compares each count.
+filtered()
+{
+	local name=$1 filter=$2 depth=$3
+
+	shift 3
+	FXT_CATEGORIES=function FXT_FILTER=$filter FXT_DEPTH=$depth FXT_BUFFERING_MODE=streaming \
+		traced "$name" "$apps/call_trees" $((500 + $(random_below 3000))) "$@" >"$name.said" 2>err ||
+		fail "$name: exit status $?: $(cat err)"
+	for file in "$name"/*.fxt; do
+		valid "$file"
+	done
+	is "FXT_FILTER='$filter' FXT_DEPTH=$depth $*" "" \
+		"$(FXT=$FXT python3 "$abs_top_srcdir/tests/e2e/filters.py" "$name.said" "$filter" "$depth" \
+			"$name"/*.fxt 2>&1 | head -n 5)"
+	rm -rf "$name"
+}
+
+# A rule that leaves out a function alone, or keeps it, is exact whatever way functions are left in.
+for filter in '' 'alpha' '!alpha' 'alpha,beta,*eta' '!*eta,beta' '?lpha@call_tr*' '@lib*' '!@call_trees' \
+	'@call_trees,![a-d]*'; do
+	filtered plain "$filter" ''
+	filtered jumps "$filter" '' jumps
+done
+for filter in 'alpha/' '!alpha/' 'alpha/,!beta/,gamma' '!*eta,zeta/,!delta/' 'epsilon/,!epsilon' \
+	"$(printf '%s,' alpha beta/ '!gamma/' zeta/ | sed 's/,$//')"; do
+	filtered trees "$filter" ''
+	filtered nested "$filter" $((1 + $(random_below 6)))
+done
+for depth in 1 2 3 7 20; do
+	filtered depth '' $depth
+	filtered both '!eta,!alpha/' $depth
+done

@@ -18,7 +18,7 @@ enum fxt_loss_kind {
 	FXT_LOSS_SIGNALS,               /* calls in signal handlers that nested too deep */
 	FXT_LOSS_SIZE,                  /* records that were too large */
 	FXT_DROP_COUNT,                 /* the losses above are dropped records, by cause */
-	FXT_LOSS_FILTERED = FXT_DROP_COUNT,              /* calls shorter than the threshold */
+	FXT_LOSS_FILTERED = FXT_DROP_COUNT,              /* calls that a threshold or a filter left out */
 	FXT_LOSS_OVERWRITTEN,           /* events in a ring that newer ones have overwritten */
 	FXT_LOSS_COUNT
 };

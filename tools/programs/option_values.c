@@ -69,6 +69,52 @@ char *fxt_option_set_duration(char **ns, const char *text)
 		   : fxt_format("'%s' is no duration of at most an hour: give 500ns, 10us or 1ms, say", text);
 }
 
+/* Returns what is wrong with the name of a category, or NULL. */
+static char *bad_category(const char *name)
+{
+	if (name[strspn(name, "abcdefghijklmnopqrstuvwxyz")] != '\0' || !*name)
+		return fxt_format("'%s' is no category: a threshold is a time, or CATEGORY=TIME", name);
+	return fxt_option_bad_categories(name);
+}
+
+char *fxt_option_set_thresholds(char **ns, const char *text)
+{
+	char *list = fxt_strdup(text), *rest = list, *element, *out = NULL, *bad = NULL;
+
+	while (!bad && (element = strsep(&rest, ","))) {
+		char *is = strchr(element, '='), *duration = NULL, *longer;
+
+		if (is)
+			*is = '\0';
+		if (is)
+			bad = bad_category(element);
+		if (!bad)
+			bad = fxt_option_set_duration(&duration, is ? is + 1 : element);
+		if (!bad) {
+			longer = fxt_format("%s%s%s%s%s", out ? out : "", out ? "," : "", is ? element : "",
+					    is ? "=" : "", duration);
+			free(out);
+			out = longer;
+		}
+		free(duration);
+	}
+	free(list);
+	free(bad ? out : *ns);
+	if (!bad)
+		*ns = out;
+	return bad;
+}
+
+char *fxt_option_bad_depth(const char *text)
+{
+	size_t digits = strspn(text, "0123456789");
+	unsigned long depth = strtoul(text, NULL, 10);
+
+	if (digits && digits < 8 && text[digits] == '\0' && depth > 0 && depth <= 500)
+		return NULL;
+	return fxt_format("'%s' is no number of levels: give a whole number from 1 to 500", text);
+}
+
 char *fxt_option_set_hz(unsigned *hz, const char *text)
 {
 	char *end;

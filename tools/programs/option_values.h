@@ -12,6 +12,13 @@ char *fxt_option_bad_megabytes(const char *text);
  * with the text. */
 char *fxt_option_set_duration(char **ns, const char *text);
 
+/* Sets *ns, in place of what it had, to a list for FXT_THRESHOLD_NS, of durations for all categories
+ * (10us) or for one (io=1ms). Returns as above. */
+char *fxt_option_set_thresholds(char **ns, const char *text);
+
+/* Checks a number of levels, from 1 to 500. Returns as above. */
+char *fxt_option_bad_depth(const char *text);
+
 /* Sets *hz to a number of samples in a second, from 0 to 10000. Returns as above. */
 char *fxt_option_set_hz(unsigned *hz, const char *text);
 

@@ -32,6 +32,8 @@ enum {
 	KEY_TRIGGER,
 	KEY_TRIGGER_KEEP,
 	KEY_EXPLAIN,
+	KEY_FILTER,
+	KEY_DEPTH,
 	KEY_DURATION,
 	KEY_START_DELAY,
 	KEY_TOGGLE,
@@ -65,7 +67,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'm': o->mode = arg; bad = fxt_option_bad_mode(arg); break;
 	case 'b': o->buffer_mb = arg; bad = fxt_option_bad_megabytes(arg); break;
 	case KEY_MAX_SIZE: o->max_mb = arg; bad = fxt_option_bad_megabytes(arg); break;
-	case 't': bad = fxt_option_set_duration(&o->threshold_ns, arg); break;
+	case 't': bad = fxt_option_set_thresholds(&o->threshold_ns, arg); break;
+	case KEY_FILTER: o->filter = arg; break;
+	case KEY_DEPTH: o->depth = arg; bad = fxt_option_bad_depth(arg); break;
 	case KEY_EXPLAIN: bad = fxt_option_set_duration(&o->explain_ns, arg); break;
 	case KEY_DURATION: bad = fxt_option_set_duration(&o->duration_ns, arg); break;
 	case KEY_START_DELAY: bad = fxt_option_set_duration(&o->delay_ns, arg); break;
@@ -352,7 +356,13 @@ int fxt_command_record(int argc, char **argv)
 		 "Compress the trace with zstd when the command has ended; fxt reads it as it is", 0},
 		{"max-size", KEY_MAX_SIZE, "MB", 0,
 		 "How much is recorded of each process in streaming mode (default 1024)", 0},
-		{"threshold", 't', "TIME", 0, "Leave out calls shorter than this: 500ns, 10us, 1ms", 0},
+		{"threshold", 't', "TIME", 0,
+		 "Leave out calls shorter than this: 500ns, 10us, 1ms; or by category: io=1ms,function=10us", 0},
+		{"filter", KEY_FILTER, "LIST", 0,
+		 "Which instrumented functions are recorded: work*, !log_*, @lib.so*, main/ (with all that it "
+		 "calls)", 0},
+		{"depth", KEY_DEPTH, "LEVELS", 0,
+		 "Leave out instrumented functions that nest deeper than this", 0},
 		{"explain", KEY_EXPLAIN, "TIME", 0,
 		 "Calls that take this long say what they did with it (default 100us); 0: none does", 0},
 		{"follow", KEY_FOLLOW, "WHICH", 0,

@@ -62,7 +62,7 @@ static char *losses(const struct fxt_merge *m)
 		text = with(text, fxt_strdup("nothing lost"));
 	if (filtered)
 		text = with(text,
-			   fxt_format("%s calls under the threshold left out", fxt_count(filtered).text));
+			   fxt_format("%s calls left out", fxt_count(filtered).text));
 	if (m->given_up)
 		text = with(text, fxt_format("for the budget %s categor%s given up",
 					     fxt_count(m->given_up).text,

@@ -156,6 +156,7 @@ static void take_event(struct fxt_report *report, const struct fxt_record *rec)
 
 	fxt_gaps_take(&report->gaps, rec);
 	fxt_budget_steps_take(&report->budget, report->r, rec);
+	fxt_left_out_take(&report->left_out, report->r, rec);
 	if (end_of(report, rec, &key_ns))
 		fxt_order_add(&report->ends, rec, key_ns);
 	if (key_of(report, rec, &key_ns))
@@ -360,6 +361,7 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 	fxt_overview_losers(&report->overview);
 	fxt_calls_sort(&report->calls);
 	fxt_calls_sort(&report->agent);
+	fxt_left_out_sort(&report->left_out);
 	fxt_waits_sort(&report->waits);
 	fxt_calls_in_progress_finish(&report->open, r);
 	fxt_contention_finish(&report->contention, r, &report->open);
@@ -383,6 +385,7 @@ void fxt_report_free(struct fxt_report *report)
 	fxt_contention_free(&report->contention);
 	fxt_lock_orders_free(&report->lock_orders);
 	fxt_budget_steps_free(&report->budget);
+	fxt_left_out_free(&report->left_out);
 	fxt_gaps_free(&report->gaps);
 	fxt_heaps_free(&report->heaps);
 	fxt_leaks_free(&report->leaks);

@@ -33,6 +33,7 @@
 #include "report_chains.h"
 #include "report_descriptors.h"
 #include "report_leaks.h"
+#include "report_left_out.h"
 #include "report_lock_order.h"
 #include "report_log.h"
 #include "report_processor.h"
@@ -345,6 +346,7 @@ struct fxt_report {
 	struct fxt_contention contention;
 	struct fxt_lock_orders lock_orders;
 	struct fxt_budget_steps budget;
+	struct fxt_left_out left_out;
 	struct fxt_gaps gaps;
 	struct fxt_heaps heaps;
 	struct fxt_leaks leaks;

@@ -393,6 +393,7 @@ void fxt_report_json(const struct fxt_report *report, FILE *out)
 	put_files(&j, report);
 	fxt_descriptors_json(&report->descriptors, &j, report->r);
 	fxt_budget_steps_json(&report->budget, &j);
+	fxt_left_out_json(&report->left_out, report->r, &j);
 	put_log(&j, report);
 	put_open_calls(&j, report);
 	fxt_json_end(&j);
