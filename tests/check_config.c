@@ -146,6 +146,11 @@ static const char *const triggers[] = {"read", "write*", "*", ">", ">=", "<", "<
 static const char *const globs[] = {"a", "b", "sh", "*", "?", "[", "]", "!", "^", "-", ",", ",", "all",
 				    "none", "child:", "/"};
 
+static const char *const filters[] = {"a", "main", "log_", "*", "?", "[", "]", "!", "!", "@", "lib", "/", ",",
+				      ",", ",", "::"};
+static const char *const thresholds[] = {"0", "1", "1000", "3600000000000", "3600000000001", "=", "=", "io",
+					 "function", "malloc", "no", ",", ",", "-", " "};
+
 #define PIECES(list) (list), sizeof(list) / sizeof(*(list))
 
 static const struct {
@@ -156,9 +161,10 @@ static const struct {
 	{"FXT_CATEGORIES", PIECES(categories)}, {"FXT_BUFFERING_MODE", PIECES(words)},
 	{"FXT_ON_FULL", PIECES(words)}, {"FXT_STORAGE", PIECES(words)},
 	{"FXT_BUFFER_SIZE_MB", PIECES(numbers)}, {"FXT_MAX_SIZE_MB", PIECES(numbers)},
-	{"FXT_THRESHOLD_NS", PIECES(numbers)}, {"FXT_HEAP_TRACK_BYTES", PIECES(numbers)},
+	{"FXT_THRESHOLD_NS", PIECES(thresholds)}, {"FXT_HEAP_TRACK_BYTES", PIECES(numbers)},
 	{"FXT_START", PIECES(words)}, {"FXT_TRIGGER", PIECES(triggers)},
 	{"FXT_TRIGGER_KEEP", PIECES(numbers)}, {"FXT_SIGNAL", PIECES(signals)},
+	{"FXT_FILTER", PIECES(filters)}, {"FXT_DEPTH", PIECES(numbers)},
 	{"FXT_FOLLOW", PIECES(globs)}, {"FXT_OUTPUT", PIECES(outputs)},
 };
 
@@ -176,6 +182,9 @@ static void check_accepted(const struct fxt_config *config)
 		ck_assert_uint_lt(strnlen(config->triggers.list[i].name, FXT_TRIGGER_NAME_BYTES),
 				  FXT_TRIGGER_NAME_BYTES);
 	ck_assert_int_ne(config->signal, 9);
+	for (i = 0; i < FXT_CATEGORY_COUNT; i++)
+		ck_assert_uint_le(config->threshold_ns[i], UINT64_C(3600000000000));
+	ck_assert_uint_le(config->function_depth, FXT_FUNCTION_DEPTH);
 	ck_assert_uint_le(config->heap_track_bytes, UINT64_C(1) << 47);
 	ck_assert_int_eq(config->output[0], '/');
 	if (fxt_output_path(path, config, "pro/gram", 4000000000u, UINT64_MAX)) {
@@ -317,6 +326,32 @@ START_TEST(categories_as_written)
 }
 END_TEST
 
+START_TEST(thresholds_as_written)
+{
+	char text[64], *only[] = {text, NULL};
+	static const struct {
+		const char *value;
+		uint64_t io, function, other;
+	} cases[] = {
+		{"", 0, 0, 0}, {"0", 0, 0, 0}, {"1000", 1000, 1000, 1000}, {"io=5", 5, 0, 0},
+		{"function=1000,io=0", 0, 1000, 0}, {"7,io=0,function=9", 0, 9, 7}, {"io=5,7", 7, 7, 7},
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		static struct fxt_config config;
+
+		memset(&config, 0, sizeof(config));
+		snprintf(text, sizeof(text), "FXT_THRESHOLD_NS=%s", cases[i].value);
+		ck_assert(fxt_config_read(&config, only));
+		ck_assert_uint_eq(config.threshold_ns[FXT_BIT_io], cases[i].io);
+		ck_assert_uint_eq(config.threshold_ns[FXT_BIT_function], cases[i].function);
+		ck_assert_uint_eq(config.threshold_ns[FXT_BIT_malloc], cases[i].other);
+		ck_assert_int_eq(config.has_threshold, cases[i].io || cases[i].function || cases[i].other);
+	}
+}
+END_TEST
+
 /* The C library's fnmatch() knows the same patterns. */
 START_TEST(globs_as_fnmatch)
 {
@@ -353,6 +388,7 @@ int main(void)
 	tcase_add_test(values, any_value);
 	tcase_add_test(values, triggers_as_written);
 	tcase_add_test(values, categories_as_written);
+	tcase_add_test(values, thresholds_as_written);
 	tcase_add_test(values, globs_as_fnmatch);
 	return RUN_SUITE("config", values);
 }

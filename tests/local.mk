@@ -11,6 +11,7 @@ UNIT_TESTS = \
 	tests/check_config \
 	tests/check_encode \
 	tests/check_encode_limits \
+	tests/check_filter \
 	tests/check_labels \
 	tests/check_managed \
 	tests/check_process_stat \
@@ -32,6 +33,8 @@ tests_check_config_CPPFLAGS = $(FXT_CPPFLAGS)
 # It has the file's text in it.
 tests_check_clock_SOURCES = tests/check_clock.c
 tests_check_clock_CPPFLAGS = $(FXT_CPPFLAGS)
+tests_check_filter_SOURCES = tests/check_filter.c agent/names/function_filter.c agent/base/glob.c
+tests_check_filter_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_labels_SOURCES = tests/check_labels.c agent/objects/label_table.c
 tests_check_labels_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_unwind_SOURCES = tests/check_unwind.c agent/names/unwind.c
