@@ -61,6 +61,8 @@ AGENT_SOURCES = \
 	agent/descriptors/unix_peer.h \
 	agent/emit/async.c \
 	agent/emit/async.h \
+	agent/emit/callers.c \
+	agent/emit/callers.h \
 	agent/emit/clock.c \
 	agent/emit/clock.h \
 	agent/emit/connection.c \

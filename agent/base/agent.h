@@ -268,6 +268,7 @@ struct fxt_config {
 	/* for each category: calls that are shorter are filtered; 0: none */
 	uint64_t threshold_ns[FXT_CATEGORY_COUNT];
 	bool has_threshold;             /* one of these is not 0 */
+	bool filters_callers;           /* FXT_CALLERS is set: callers.h */
 	bool filters_functions;         /* FXT_FILTER or FXT_DEPTH is set: filtered.h */
 	uint32_t function_depth;        /* instrumented functions that nest deeper are filtered; 0: none */
 	uint64_t explain_ns;            /* 0: no call is explained */

@@ -186,6 +186,11 @@ static inline enum fxt_category_bit fxt_category_of(uint64_t names)
 FXT_COLD uint64_t *fxt_room_unusual(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns,
 				    size_t words, enum fxt_category_bit category);
 
+/* Begins the emission of a call that was left without an end: see fxt_room(). Who made it is not known any
+ * more. */
+FXT_COLD uint64_t *fxt_room_left(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, size_t words,
+				 enum fxt_category_bit category);
+
 /* Ends a call, whose entry is `open`, at the thread's last time, if it is known to find no room. Its event is
  * not written but counted. The entry goes first, as it does when the event is written. Returns false, with
  * nothing changed, if there may be room, or if calls were left within this one.

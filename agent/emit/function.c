@@ -214,6 +214,18 @@ enum fxt_code_kind fxt_function_code(uintptr_t address, struct fxt_unwind_rule *
 	return kind;
 }
 
+bool fxt_function_file(uintptr_t address, struct fxt_code_file *file)
+{
+	uint64_t mask;
+
+	if (fxt_is_forbidden(FXT_NO_CALLS) || fxt_may_not_lock() || fxt_stack_is_short())
+		return false;
+	mask = lock_functions();
+	fxt_symbol_file(address, file);
+	unlock_functions(mask);
+	return true;
+}
+
 bool fxt_functions_unloaded(void)
 {
 	uint64_t mask = lock_functions();

@@ -13,6 +13,7 @@
 
 #include "agent/names/allocator_code.h"
 #include "agent/names/function_filter.h"
+#include "agent/names/symbols.h"
 #include "in_progress.h"
 
 struct fxt_function {
@@ -228,6 +229,9 @@ bool fxt_functions_unloaded(void);
 
 /* Returns the kind of the code at `address`: see fxt_allocator_code(). */
 enum fxt_code_kind fxt_function_code(uintptr_t address, struct fxt_unwind_rule *rule);
+
+/* Says in *file which file the code at `address` lies in. Returns false if that cannot be looked up now. */
+bool fxt_function_file(uintptr_t address, struct fxt_code_file *file);
 
 /* Returns whether the address lies in a file that is loaded, as far as that is known. */
 bool fxt_function_is_mapped(uintptr_t address);

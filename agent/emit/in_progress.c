@@ -68,7 +68,7 @@ static void close_entry(struct fxt_thread *thread, struct fxt_in_progress *entry
 		fxt_function_complete(thread, function, start_ns, end_ns);
 		return;
 	}
-	at = fxt_room(thread, start_ns, end_ns, 0, fxt_category_of(names));
+	at = fxt_room_left(thread, start_ns, end_ns, 0, fxt_category_of(names));
 	if (at)
 		fxt_complete(thread, at, end_ns, names, 0);
 }

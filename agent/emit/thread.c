@@ -221,7 +221,8 @@ static void put_thread_record(struct fxt_thread *thread)
 
 static bool may_filter(void)
 {
-	return fxt_agent.config.has_threshold || fxt_agent.config.filters_functions;
+	return fxt_agent.config.has_threshold || fxt_agent.config.filters_functions ||
+	       fxt_agent.config.filters_callers;
 }
 
 static void make_ready(struct fxt_thread *thread)
@@ -301,7 +302,8 @@ static void begin_life(struct fxt_thread *thread, uint32_t own_tid)
 	thread->usual_ns = fxt_agent.config.triggers.most_ns;
 	if (fxt_agent.config.explain_ns && fxt_agent.config.explain_ns < thread->usual_ns)
 		thread->usual_ns = fxt_agent.config.explain_ns;
-	if (fxt_agent.config.has_threshold || fxt_agent.config.triggers.least_ns)
+	if (fxt_agent.config.has_threshold || fxt_agent.config.filters_callers ||
+	    fxt_agent.config.triggers.least_ns)
 		thread->usual_ns = 0;
 	fxt_explain_reset(thread);
 	fxt_program_text_forget(thread);

@@ -5,6 +5,7 @@
 
 #include "agent/base/parts.h"
 #include "agent/base/stack.h"
+#include "callers.h"
 #include "deferred.h"
 #include "emit.h"
 #include "explain.h"
@@ -17,16 +18,21 @@ static bool is_slow(uint64_t duration_ns)
 	return fxt_agent.config.explain_ns && duration_ns >= fxt_agent.config.explain_ns;
 }
 
-uint64_t *fxt_room_unusual(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, size_t words,
-			   enum fxt_category_bit category)
+/* Counts a call that is left out. */
+static uint64_t *leave_out(struct fxt_thread *thread, uint64_t end_ns)
+{
+	fxt_thread_filtered(thread);
+	fxt_deferred_after(thread, end_ns);
+	return NULL;
+}
+
+uint64_t *fxt_room_left(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, size_t words,
+			enum fxt_category_bit category)
 {
 	if (start_ns < thread->born_ns)
 		start_ns = fxt_in_progress_start_in_child(thread, end_ns);
-	if (end_ns - start_ns < fxt_agent.config.threshold_ns[category]) {
-		fxt_thread_filtered(thread);
-		fxt_deferred_after(thread, end_ns);
-		return NULL;
-	}
+	if (end_ns - start_ns < fxt_agent.config.threshold_ns[category])
+		return leave_out(thread, end_ns);
 	if (is_slow(end_ns - start_ns)) {
 		thread->commit |= FXT_COMMIT_WATCHED;
 		words += FXT_EXPLAIN_WORDS;
@@ -34,6 +40,15 @@ uint64_t *fxt_room_unusual(struct fxt_thread *thread, uint64_t start_ns, uint64_
 		thread->commit |= FXT_COMMIT_WATCHED;
 	}
 	return fxt_reserve(thread, start_ns, words);
+}
+
+uint64_t *fxt_room_unusual(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, size_t words,
+			   enum fxt_category_bit category)
+{
+	/* Functions have a filter of their own. */
+	if (fxt_agent.config.filters_callers && category != FXT_BIT_function && !fxt_callers_want_this())
+		return leave_out(thread, end_ns);
+	return fxt_room_left(thread, start_ns, end_ns, words, category);
 }
 
 void fxt_watch_failure(struct fxt_thread *thread, int error)

@@ -2,9 +2,11 @@
  * that says otherwise. */
 #include "symbols.h"
 
+#include <link.h>
 #include <stdatomic.h>
 #include <string.h>
 
+#include "agent/base/loaded.h"
 #include "module.h"
 #include "writer/apart.h"
 #include "writer/fxt_encode.h"
@@ -395,6 +397,15 @@ const char *fxt_symbol_file_name(uintptr_t address)
 	const char *slash = module && module->path ? strrchr(module->path, '/') : NULL;
 
 	return slash ? slash + 1 : module && module->path ? module->path : "";
+}
+
+void fxt_symbol_file(uintptr_t address, struct fxt_code_file *file)
+{
+	const struct link_map *program = fxt_loaded_first();
+	const struct fxt_module *module = find_module(address);
+
+	file->is_program = module && program && module == find_module((uintptr_t)program->l_ld);
+	file->name = fxt_symbol_file_name(address);
 }
 
 const char *fxt_symbol_known_name(uintptr_t address, size_t *bytes)

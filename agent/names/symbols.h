@@ -23,6 +23,15 @@ const char *fxt_symbol_name(uintptr_t address, size_t *bytes);
  * known. The caller holds the lock. */
 const char *fxt_symbol_file_name(uintptr_t address);
 
+/* A file that has code in the process. */
+struct fxt_code_file {
+	bool is_program;                /* it is the program itself, and no library */
+	const char *name;               /* without directories; "" if the code is of no file */
+};
+
+/* Says in *file which file the code at `address` lies in; symbols are not read. The caller holds the lock. */
+void fxt_symbol_file(uintptr_t address, struct fxt_code_file *file);
+
 /* Returns the name of the function at `address` if the symbols of its file have been read already,
  * otherwise NULL. It needs neither the lock nor a system call, and takes some 300 nanoseconds. Any
  * context. */

@@ -7,6 +7,7 @@
 
 #include "agent/base/category_list.h"
 #include "agent/base/log.h"
+#include "agent/emit/callers.h"
 #include "agent/names/function_filter.h"
 #include "follow.h"
 
@@ -182,6 +183,19 @@ static bool read_filter(struct fxt_config *config, const char *text, const char 
 	return valid;
 }
 
+/* -- FXT_CALLERS ------------------------------------------------------------------------------- */
+
+static bool read_callers(struct fxt_config *config, const char *text)
+{
+	if (!text || !*text)
+		return true;
+	config->filters_callers = fxt_callers_read(text);
+	if (!config->filters_callers)
+		fxt_log("FXT_CALLERS: '%s' is not accepted; give main (the program itself), and names of "
+			"files with * ? [...], such as libfoo.so*, separated by commas" UNTRACED, text);
+	return config->filters_callers;
+}
+
 /* -- FXT_SIGNAL -------------------------------------------------------------------------------- */
 
 /* Returns a number of one or two digits with nothing behind them, or -1. */
@@ -354,6 +368,7 @@ bool fxt_config_read(struct fxt_config *config, char **environment)
 	valid &= read_number("FXT_MAX_SIZE_MB", value_of(environment, "FXT_MAX_SIZE_MB"), "MiB", 1, 1048576,
 			     &max_mb);
 	valid &= read_thresholds(config, value_of(environment, "FXT_THRESHOLD_NS"));
+	valid &= read_callers(config, value_of(environment, "FXT_CALLERS"));
 	valid &= read_filter(config, value_of(environment, "FXT_FILTER"), value_of(environment, "FXT_DEPTH"));
 	config->explain_ns = 100 * 1000;
 	valid &= read_number("FXT_EXPLAIN_NS", value_of(environment, "FXT_EXPLAIN_NS"), "nanoseconds", 0,

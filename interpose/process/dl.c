@@ -1,6 +1,7 @@
 /* Makes the wrappers of the loader's functions: dl.def. */
 #include <dlfcn.h>
 
+#include "agent/emit/callers.h"
 #include "agent/objects/allocation_site.h"
 #include "agent/objects/label.h"
 #include "interpose/engine/interpose.h"
@@ -24,6 +25,7 @@ FXT_EXPORT int dlclose(void *handle)
 		fxt_labels_unloaded();
 	if (fxt_is_on(FXT_CAT_malloc))
 		fxt_allocation_sites_unloaded();
+	fxt_callers_unloaded();
 	return result;
 }
 

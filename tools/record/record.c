@@ -34,6 +34,7 @@ enum {
 	KEY_EXPLAIN,
 	KEY_FILTER,
 	KEY_DEPTH,
+	KEY_CALLERS,
 	KEY_DURATION,
 	KEY_START_DELAY,
 	KEY_TOGGLE,
@@ -68,6 +69,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'b': o->buffer_mb = arg; bad = fxt_option_bad_megabytes(arg); break;
 	case KEY_MAX_SIZE: o->max_mb = arg; bad = fxt_option_bad_megabytes(arg); break;
 	case 't': bad = fxt_option_set_thresholds(&o->threshold_ns, arg); break;
+	case KEY_CALLERS: o->callers = arg; break;
 	case KEY_FILTER: o->filter = arg; break;
 	case KEY_DEPTH: o->depth = arg; bad = fxt_option_bad_depth(arg); break;
 	case KEY_EXPLAIN: bad = fxt_option_set_duration(&o->explain_ns, arg); break;
@@ -361,6 +363,8 @@ int fxt_command_record(int argc, char **argv)
 		{"filter", KEY_FILTER, "LIST", 0,
 		 "Which instrumented functions are recorded: work*, !log_*, @lib.so*, main/ (with all that it "
 		 "calls)", 0},
+		{"callers", KEY_CALLERS, "LIST", 0,
+		 "Record only calls that code of these files makes: main (the program itself), lib.so*", 0},
 		{"depth", KEY_DEPTH, "LEVELS", 0,
 		 "Leave out instrumented functions that nest deeper than this", 0},
 		{"explain", KEY_EXPLAIN, "TIME", 0,

@@ -18,6 +18,7 @@ struct fxt_record_options {
 	const char *max_mb;
 	char *threshold_ns;
 	const char *filter, *depth;     /* of instrumented functions */
+	const char *callers;            /* whose calls are recorded */
 	char *explain_ns;
 	unsigned budget;                /* hundredths of a percent (manager/budget.h); 0: none */
 	bool is_toggled;                /* a signal that is kept (run.h) begins recording, and then ends it */
