@@ -22,6 +22,8 @@ AGENT_SOURCES = \
 	agent/base/bind.h \
 	agent/base/category_list.c \
 	agent/base/category_list.h \
+	agent/base/connection.c \
+	agent/base/connection.h \
 	agent/base/error_text.c \
 	agent/base/error_text.h \
 	agent/base/fdinfo.c \
@@ -35,6 +37,8 @@ AGENT_SOURCES = \
 	agent/base/loaded.h \
 	agent/base/log.c \
 	agent/base/log.h \
+	agent/base/output.c \
+	agent/base/output.h \
 	agent/base/parts.c \
 	agent/base/parts.h \
 	agent/base/printf.c \
@@ -65,8 +69,6 @@ AGENT_SOURCES = \
 	agent/emit/callers.h \
 	agent/emit/clock.c \
 	agent/emit/clock.h \
-	agent/emit/connection.c \
-	agent/emit/connection.h \
 	agent/emit/counter.c \
 	agent/emit/counter.h \
 	agent/emit/deferred.c \
@@ -89,8 +91,6 @@ AGENT_SOURCES = \
 	agent/emit/lanes.h \
 	agent/emit/losses.c \
 	agent/emit/losses.h \
-	agent/emit/output.c \
-	agent/emit/output.h \
 	agent/emit/program_text.c \
 	agent/emit/program_text.h \
 	agent/emit/sample.c \
@@ -105,6 +105,8 @@ AGENT_SOURCES = \
 	agent/emit/watched.c \
 	agent/names/allocator_code.c \
 	agent/names/allocator_code.h \
+	agent/names/caller_list.c \
+	agent/names/caller_list.h \
 	agent/names/function_filter.c \
 	agent/names/function_filter.h \
 	agent/names/module.c \

@@ -22,10 +22,10 @@
 #include "agent/process/config.h"
 #include "agent/process/follow_glob.h"
 #include "agent/base/log.h"
-#include "agent/emit/output.h"
+#include "agent/base/output.h"
 #include "suite.h"
 
-enum { VALUE_BYTES = 6000, VARIABLES = 16 };
+enum { VALUE_BYTES = 6000, VARIABLES = 17 };
 
 /* log.c needs this. */
 struct fxt_agent fxt_agent;
@@ -164,7 +164,7 @@ static const struct {
 	{"FXT_THRESHOLD_NS", PIECES(thresholds)}, {"FXT_HEAP_TRACK_BYTES", PIECES(numbers)},
 	{"FXT_START", PIECES(words)}, {"FXT_TRIGGER", PIECES(triggers)},
 	{"FXT_TRIGGER_KEEP", PIECES(numbers)}, {"FXT_SIGNAL", PIECES(signals)},
-	{"FXT_FILTER", PIECES(filters)}, {"FXT_DEPTH", PIECES(numbers)},
+	{"FXT_CALLERS", PIECES(globs)}, {"FXT_FILTER", PIECES(filters)}, {"FXT_DEPTH", PIECES(numbers)},
 	{"FXT_FOLLOW", PIECES(globs)}, {"FXT_OUTPUT", PIECES(outputs)},
 };
 

@@ -1,6 +1,6 @@
-/* The rules of FXT_FILTER against a model that reads them its own way: by fnmatch(), from the last rule to the
- * first. Names of C++ against those that a compiler wrote down. CHECK_FILTER_SEED and CHECK_FILTER_ROUNDS try
- * other lists; a failure prints the seed. */
+/* The rules of FXT_FILTER against a model that reads them its own way: by fnmatch(), from the last rule to
+ * the first. Names of C++ against those that a compiler wrote down. CHECK_FILTER_SEED and CHECK_FILTER_ROUNDS
+ * try other lists; a failure prints the seed. */
 #include <fnmatch.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -168,13 +168,15 @@ START_TEST(plain_names)
 	static const struct {
 		const char *mangled, *plain;
 	} names[] = {
-		{"_Z4workv", "work"}, {"_ZN3app4workEi", "app::work"}, {"_ZNK3app3Box3getEv", "app::Box::get"},
+		{"_Z4workv", "work"}, {"_ZN3app4workEi", "app::work"},
+		{"_ZNK3app3Box3getEv", "app::Box::get"},
 		{"_ZN3app3BoxC1Ei", "app::Box::Box"}, {"_ZN3app3BoxD0Ev", "app::Box::~Box"},
 		{"_ZL6hiddenv", "hidden"}, {"_ZN12_GLOBAL__N_14workEv", "_GLOBAL__N_1::work"},
 		{"_ZSt4movev", "std::move"}, {"_ZNSt6thread4joinEv", "std::thread::join"},
 		/* Templates, operators and abbreviations are not understood. */
 		{"_Z4workIiEvT_", ""}, {"_ZN3app3BoxIiE3getEv", ""}, {"_ZN3app3BoxplERKS0_", ""},
-		{"_ZNSs4sizeEv", ""}, {"_ZN3appC", ""}, {"work", ""}, {"_Z", ""}, {"_Z99work", ""}, {"_ZN", ""},
+		{"_ZNSs4sizeEv", ""}, {"_ZN3appC", ""}, {"work", ""}, {"_Z", ""}, {"_Z99work", ""},
+		{"_ZN", ""},
 		{"_ZN3app", ""}, {"_ZN99999999999999999999a", ""},
 	};
 	char out[64];

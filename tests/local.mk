@@ -28,7 +28,8 @@ tests_check_rewrite_SOURCES = tests/check_rewrite.c tests/buffer_fixture.h
 # The parts of the agent that read its configuration.
 tests_check_config_SOURCES = tests/check_config.c agent/process/config.c agent/process/follow.c \
 	agent/process/follow_glob.c agent/base/category_list.c agent/base/glob.c agent/base/loaded.c \
-	agent/base/log.c agent/emit/output.c agent/base/trigger.c agent/names/function_filter.c
+	agent/base/log.c agent/base/output.c agent/base/trigger.c agent/names/caller_list.c \
+	agent/names/function_filter.c
 tests_check_config_CPPFLAGS = $(FXT_CPPFLAGS)
 # It has the file's text in it.
 tests_check_clock_SOURCES = tests/check_clock.c
@@ -210,7 +211,8 @@ APPS_SHARED = tests/apps/ask_for_snapshot.h tests/apps/asleep.h tests/apps/count
 	tests/apps/lifetimes.h tests/apps/lifetimes_uses.c \
 	tests/apps/need.h tests/apps/objects.h tests/apps/random.h tests/apps/unseen.h
 
-tests/apps/busy tests/apps/call_trees tests/apps/controlled tests/apps/count_calls tests/apps/coroutines tests/apps/cut \
+tests/apps/busy tests/apps/call_trees tests/apps/controlled tests/apps/count_calls \
+tests/apps/coroutines tests/apps/cut \
 tests/apps/ends tests/apps/jumps tests/apps/losses tests/apps/slow: APP_FLAGS = -finstrument-functions
 tests/apps/alone: APP_FLAGS = -nostdlib -static -fno-stack-protector
 tests/apps/alone: tests/apps/unseen.h
@@ -221,7 +223,8 @@ tests/apps/busy tests/apps/call_trees tests/apps/descriptor_races tests/apps/des
 tests/apps/host_number tests/apps/host_unmaps tests/apps/inherits tests/apps/listens \
 tests/apps/many_functions tests/apps/modes tests/apps/progress \
 tests/apps/threads: tests/apps/random.h tests/apps/unseen.h
-tests/apps/awaits tests/apps/burns tests/apps/busy tests/apps/call_trees tests/apps/causes tests/apps/coroutines tests/apps/ends \
+tests/apps/awaits tests/apps/burns tests/apps/busy tests/apps/call_trees tests/apps/causes \
+	tests/apps/coroutines tests/apps/ends \
 	tests/apps/follow_fork tests/apps/handlers tests/apps/jumps tests/apps/parents \
 	tests/apps/pools tests/apps/process tests/apps/progress tests/apps/quiet tests/apps/stepped \
 	tests/apps/streams tests/apps/streams_odd tests/apps/threads: \
@@ -349,7 +352,8 @@ E2E_TESTS = \
 	tests/e2e/witness.sh
 # What the scripts share, sourced or called by them.
 E2E_HELPERS = tests/e2e/bounded.py tests/e2e/hostile.py tests/e2e/hosts_lib.sh tests/e2e/lib.sh \
-	tests/e2e/controller.py tests/e2e/filters.py tests/e2e/manager.py tests/e2e/progress.py tests/e2e/trace.py
+	tests/e2e/controller.py tests/e2e/filters.py tests/e2e/manager.py tests/e2e/progress.py \
+	tests/e2e/trace.py
 # The providers of managed.sh, which keep a model of what they write.
 E2E_HELPERS += tests/manager/compare_archive.py tests/manager/hostile_providers.py \
 	tests/manager/model_provider.py

@@ -1,12 +1,12 @@
 /* See callers.h. Which addresses are wanted is kept in a table that is read and written without a lock. */
 #include "callers.h"
 
+#include <link.h>
 #include <stdatomic.h>
-#include <string.h>
 
 #include "agent/base/agent.h"
-#include "agent/base/glob.h"
 #include "agent/base/stack.h"
+#include "agent/names/caller_list.h"
 #include "function.h"
 
 enum {
@@ -16,32 +16,12 @@ enum {
 	AGE_SHIFT = ADDRESS_BITS + 1,
 };
 
-/* The bounds of this library, from the linker. */
-extern const char __ehdr_start[] __attribute__((visibility("hidden")));
-extern const char etext[] __attribute__((visibility("hidden")));
-
-static char callers[FXT_CALLERS_BYTES];
+/* The head of this library in memory, from the linker. */
+extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
 
 /* Each place has one address, whether its calls are wanted, and the age in which that was found out. */
 static _Atomic uint64_t places[PLACES];
 static atomic_uint age;
-
-bool fxt_callers_read(const char *list)
-{
-	const char *at, *end;
-
-	if (strlen(list) >= sizeof(callers))
-		return false;
-	for (at = list; *list; at = end + 1) {
-		end = at + strcspn(at, ",");
-		if (at == end || memchr(at, '/', (size_t)(end - at)) || !fxt_glob_is_whole(at, end))
-			return false;
-		if (!*end)
-			break;
-	}
-	memcpy(callers, list, strlen(list) + 1);
-	return true;
-}
 
 void fxt_callers_unloaded(void)
 {
@@ -52,18 +32,17 @@ void fxt_callers_unloaded(void)
 	atomic_fetch_add_explicit(&age, 1, memory_order_release);
 }
 
-static bool is_wanted(const struct fxt_code_file *file)
+/* Returns whether the address lies in the code of this library. */
+static bool is_own(uintptr_t address)
 {
-	const char *at, *end;
+	const char *base = (const char *)&__ehdr_start;
+	const ElfW(Phdr) *part = (const ElfW(Phdr) *)(base + __ehdr_start.e_phoff);
+	unsigned i;
 
-	for (at = callers;; at = end + 1) {
-		end = at + strcspn(at, ",");
-		if (end - at == 4 && !memcmp(at, "main", 4) ? file->is_program
-			    : fxt_glob_match(at, end, file->name, file->name + strlen(file->name)))
-			return true;
-		if (!*end)
-			return false;
-	}
+	for (i = 0; i < __ehdr_start.e_phnum; i++, part++)
+		if (part->p_type == PT_LOAD && part->p_flags & PF_X)
+			return address - (uintptr_t)base - part->p_vaddr < part->p_memsz;
+	return false;
 }
 
 /* Returns the address, in the code that has called this library, behind the call. Returns 0 if it is not
@@ -74,7 +53,7 @@ __attribute__((noinline)) static uintptr_t caller(void)
 	unsigned i;
 
 	for (i = 0; i < FRAMES_MOST; i++, frame = next) {
-		if (frame[1] < (uintptr_t)__ehdr_start || frame[1] >= (uintptr_t)etext)
+		if (!is_own(frame[1]))
 			return frame[1];
 		next = (const uintptr_t *)frame[0];
 		if (next <= frame || (uintptr_t)next % sizeof(*next))
@@ -100,7 +79,7 @@ bool fxt_callers_want_this(void)
 	/* Where files cannot be looked at now, the call is recorded. */
 	if (!fxt_function_file(address, &file))
 		return true;
-	wanted = is_wanted(&file);
+	wanted = fxt_caller_list_has(&file);
 	atomic_store_explicit(place, is_of_age | address << 1 | wanted, memory_order_relaxed);
 	return wanted;
 }

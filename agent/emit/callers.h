@@ -5,12 +5,6 @@
 
 #include <stdbool.h>
 
-enum { FXT_CALLERS_BYTES = 1024 };      /* the room for a list, with its end */
-
-/* Takes over a list: `main`, which is the program itself, and names of files with * ? [...], separated by
- * commas. Returns false if it is not accepted. An empty list is none: then all calls are recorded. */
-bool fxt_callers_read(const char *list);
-
 /* Returns whether the call that is being recorded is one of those callers'. It walks the frames of this
  * library, each of which has a frame pointer, to the code that has called it. */
 bool fxt_callers_want_this(void);

@@ -200,7 +200,8 @@ FXT_COLD uint64_t *fxt_room_left(struct fxt_thread *thread, uint64_t start_ns, u
 bool fxt_drop(struct fxt_thread *thread, struct fxt_in_progress *open);
 
 /* Begins the emission of a call that is over, as fxt_reserve() does. Returns NULL if nothing is to be
- * written: the call was shorter than the threshold of its category, or there is no room. It is counted then. */
+ * written: the call was shorter than the threshold of its category, other code than FXT_CALLERS says made it,
+ * or there is no room. It is counted then. */
 static FXT_EMISSION uint64_t *fxt_room(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns,
 				       size_t words, enum fxt_category_bit category)
 {

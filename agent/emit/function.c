@@ -446,7 +446,8 @@ void fxt_function_complete(struct fxt_thread *thread, uintptr_t address, uint64_
 	size_t explanation = fxt_is_usual(thread, start_ns, end_ns) ? 0 : FXT_EXPLAIN_WORDS;
 	/* One reservation is for the string record and the event behind it, each with its slack, so that both
 	 * stand in one chunk. */
-	uint64_t *at = fxt_room(thread, start_ns, end_ns, 1 + text + FXT_LANE_SLACK_WORDS + explanation, FXT_BIT_function);
+	uint64_t *at = fxt_room(thread, start_ns, end_ns, 1 + text + FXT_LANE_SLACK_WORDS + explanation,
+				FXT_BIT_function);
 	struct fxt_lane *lane = thread->lane - 1;
 
 	if (!at) {

@@ -33,8 +33,8 @@ FXT_COLD struct fxt_in_progress *fxt_in_progress_next(struct fxt_thread *thread,
 /* Makes the thread ready: the slow part of fxt_in_progress_ready(). */
 FXT_COLD void fxt_in_progress_make_ready(struct fxt_thread *thread);
 
-/* Takes a page of slots. The caller has blocked signals. Returns false if there is no page. Functions that are
- * in progress are shown there, unless the trace `has_them` already. */
+/* Takes a page of slots. The caller has blocked signals. Returns false if there is no page. Functions in
+ * progress are shown there, unless the trace `has_them` already. */
 bool fxt_in_progress_add_page(struct fxt_thread *thread, uint64_t now_ns, bool has_them);
 /* Makes the thread ready before a call is shown in progress or explained. In a forked child that has
  * recorded nothing yet there is no slot to show the call in, and the quick way does not notice that. So
@@ -90,8 +90,8 @@ static inline uintptr_t fxt_in_progress_function(const struct fxt_in_progress *e
 		? entry->function : 0;
 }
 
-/* The names of the entry of a function that is left out with all that it calls. Its slot shows no call, and no
- * event is written when it ends. */
+/* The names of the entry of a function that is left out with all that it calls. Its slot shows no call, and
+ * no event is written when it ends. */
 #define FXT_IN_PROGRESS_SILENT fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_function, FXT_STR_filtered)
 
 /* Returns whether an entry is such a function's. */

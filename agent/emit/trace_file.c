@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "agent/base/log.h"
-#include "connection.h"
+#include "agent/base/connection.h"
 #include "counter.h"
 #include "koid.h"
-#include "output.h"
+#include "agent/base/output.h"
 #include "writer/apart.h"
 #include "writer/fxt_encode.h"
 

@@ -11,7 +11,7 @@
 enum fxt_filter_verdict {
 	FXT_FILTER_KEEP,                /* it is recorded */
 	FXT_FILTER_KEEP_TREE,           /* it is recorded with all that it calls */
-	FXT_FILTER_IN_TREE,             /* it is recorded if a function of FXT_FILTER_KEEP_TREE has called it */
+	FXT_FILTER_IN_TREE,             /* it is recorded in the tree of one of FXT_FILTER_KEEP_TREE */
 	FXT_FILTER_LEAVE,               /* it is left out, and what it calls is not */
 	FXT_FILTER_LEAVE_TREE,          /* it is left out with all that it calls */
 };

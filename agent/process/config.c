@@ -7,7 +7,7 @@
 
 #include "agent/base/category_list.h"
 #include "agent/base/log.h"
-#include "agent/emit/callers.h"
+#include "agent/names/caller_list.h"
 #include "agent/names/function_filter.h"
 #include "follow.h"
 
@@ -189,7 +189,7 @@ static bool read_callers(struct fxt_config *config, const char *text)
 {
 	if (!text || !*text)
 		return true;
-	config->filters_callers = fxt_callers_read(text);
+	config->filters_callers = fxt_caller_list_read(text);
 	if (!config->filters_callers)
 		fxt_log("FXT_CALLERS: '%s' is not accepted; give main (the program itself), and names of "
 			"files with * ? [...], such as libfoo.so*, separated by commas" UNTRACED, text);

@@ -2,8 +2,8 @@
 
 usage: filters.py SAID FILTER DEPTH TRACE...
 
-SAID is what the program printed. FILTER and DEPTH are the values of FXT_FILTER and FXT_DEPTH. Each trace is of
-one process, PROGRAM.PID.fxt. FXT names the tool. Prints each count that differs, and nothing else."""
+SAID is what the program printed. FILTER and DEPTH are the values of FXT_FILTER and FXT_DEPTH. Each trace is
+of one process, PROGRAM.PID.fxt. FXT names the tool. Prints each count that differs, and nothing else."""
 import collections, fnmatch, json, os, subprocess, sys
 
 said, rules, depth = sys.argv[1], sys.argv[2], int(sys.argv[3] or 0)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Programs have more instrumented functions than there are string indices, or than the agent's table has
-# places. All calls are in the trace, and those of the functions in the table have their names. Where functions
-# are filtered, each call is recorded or counted.
+# places. All calls are in the trace, and those of the functions in the table have their names. Where
+# functions are filtered, each call is recorded or counted.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3

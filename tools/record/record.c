@@ -359,10 +359,11 @@ int fxt_command_record(int argc, char **argv)
 		{"max-size", KEY_MAX_SIZE, "MB", 0,
 		 "How much is recorded of each process in streaming mode (default 1024)", 0},
 		{"threshold", 't', "TIME", 0,
-		 "Leave out calls shorter than this: 500ns, 10us, 1ms; or by category: io=1ms,function=10us", 0},
+		 "Leave out calls shorter than this: 500ns, 10us, 1ms; or by category: "
+		 "io=1ms,function=10us", 0},
 		{"filter", KEY_FILTER, "LIST", 0,
-		 "Which instrumented functions are recorded: work*, !log_*, @lib.so*, main/ (with all that it "
-		 "calls)", 0},
+		 "Which instrumented functions are recorded: work*, !log_*, @lib.so*, main/ (with all that "
+		 "it calls)", 0},
 		{"callers", KEY_CALLERS, "LIST", 0,
 		 "Record only calls that code of these files makes: main (the program itself), lib.so*", 0},
 		{"depth", KEY_DEPTH, "LEVELS", 0,

@@ -200,8 +200,7 @@ static void print_losses(const struct fxt_report *report, FILE *out)
 			fxt_count(lost[FXT_LOSS_OVERWRITTEN]).text);
 	if (lost[FXT_LOSS_FILTERED])
 		fprintf(out,
-			"left out: %s calls, by a threshold, FXT_FILTER or FXT_DEPTH; figures below are lower "
-			"bounds\n",
+			"left out: %s calls, by a threshold or a filter; figures below are lower bounds\n",
 			fxt_count(lost[FXT_LOSS_FILTERED]).text);
 	fxt_left_out_print(&report->left_out, report->r, out);
 	if (dropped || lost[FXT_LOSS_OVERWRITTEN] || lost[FXT_LOSS_FILTERED])

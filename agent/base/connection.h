@@ -3,7 +3,7 @@
 #ifndef FXT_CONNECTION_H
 #define FXT_CONNECTION_H
 
-#include "agent/base/agent.h"
+#include "agent.h"
 
 /* Connects to the manager that fxt_agent.config.manager names, and registers with it. The connection
  * belongs to `buffer` from then on, in which nothing else is yet. Returns 0 if the manager wants to record

@@ -2,7 +2,7 @@
 #ifndef FXT_OUTPUT_H
 #define FXT_OUTPUT_H
 
-#include "agent/base/agent.h"
+#include "agent.h"
 
 /* Writes the path for this process to `path`, which has FXT_PATH_BYTES. Returns false if the path would be
  * too long. */
