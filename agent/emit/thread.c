@@ -429,8 +429,8 @@ struct fxt_thread *fxt_thread_attach(void)
 		begin_life(thread, tid);
 		thread->claimed = false;
 		thread->filtered.hidden = 0;
-		fxt_self = thread;
 		fxt_set_self_ending(thread);
+		fxt_self = thread;
 		fxt_thread_ready(thread);
 	} else {
 		drop_unattached();
@@ -446,15 +446,15 @@ struct fxt_thread *fxt_thread_bar(void)
 	/* The order matters, because a signal handler in between would attach the thread anew. */
 	barred = true;
 	atomic_signal_fence(memory_order_seq_cst);
-	fxt_self = NULL;
 	fxt_set_self_ending(NULL);
+	fxt_self = NULL;
 	return thread;
 }
 
 void fxt_thread_unbar(struct fxt_thread *thread)
 {
-	fxt_self = thread;
 	fxt_set_self_ending(thread);
+	fxt_self = thread;
 	atomic_signal_fence(memory_order_seq_cst);
 	barred = false;
 }

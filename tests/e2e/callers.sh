@@ -139,3 +139,72 @@ valid allocator/allocator.*.fxt
 is "allocator: what it printed" "own blocks" "$(cat allocator.out)"
 events allocator allocator >allocator.events
 grep -q "^malloc:mmap .* length=1048576 " allocator.events || fail "allocator: its pages are not in the trace"
+
+# -- FXT_CALLERS: whose calls are recorded -----------------------------------------------------------
+
+# Two libraries that are alike take each other's place in memory.
+cat >lib.c <<'END'
+#include <stdlib.h>
+#include <unistd.h>
+void work(int n);
+void work(int n)
+{
+	while (n--) {
+		void *volatile block = malloc(100);
+		volatile int result = access("/nowhere", F_OK);
+
+		(void)result;
+		free(block);
+	}
+}
+END
+cat >calls.c <<'END'
+#include <dlfcn.h>
+#include <pthread.h>
+#include <unistd.h>
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+int main(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		void *library = dlopen(argv[i], RTLD_NOW);
+		void (*work)(int) = (void (*)(int))dlsym(library, "work");
+		volatile int result;
+
+		work(10);
+		result = access("/", F_OK);
+		(void)result;
+		pthread_mutex_lock(&mutex);
+		pthread_mutex_unlock(&mutex);
+		dlclose(library);
+	}
+	return 0;
+}
+END
+$CC -O1 -shared -fPIC -o libone.so lib.c && $CC -O1 -shared -fPIC -o libtwo.so lib.c &&
+	$CC -O1 -o calls calls.c -pthread -ldl || fail "the programs for FXT_CALLERS cannot be built"
+
+# recorded_for LIST WANTED: compares what is recorded of the calls that the program and the libraries make.
+recorded_for()
+{
+	local found
+
+	FXT_CALLERS=$1 traced chosen ./calls ./libone.so ./libtwo.so ./libone.so ./libtwo.so ./libone.so \
+		2>said || fail "FXT_CALLERS=$1: exit status $?: $(cat said)"
+	valid "$(only chosen/*.fxt)"
+	found=$(trace counts chosen/*.fxt | awk '$1 ~ /:(access|dlclose|pthread_mutex_(un)?lock)$/ {
+		sum[$1] += $2 } END { print sum["io:access"] + 0, sum["dl:dlclose"] + 0,
+		sum["pthread:pthread_mutex_lock"] + sum["pthread:pthread_mutex_unlock"] }')
+	is "FXT_CALLERS=$1: access, dlclose, locks" "$2" "$found"
+	fxt report --json chosen/*.fxt | python3 -c '
+import json, sys
+print(json.load(sys.stdin)["trace"]["attempted"])' >>attempted
+	rm -rf chosen
+}
+
+recorded_for '' '55 5 10'
+recorded_for main '5 5 10'
+recorded_for 'libone.so' '30 0 0'
+recorded_for 'lib[t]wo*' '20 0 0'
+recorded_for 'main,libtwo.so' '25 5 10'
+recorded_for 'nobody' '0 0 0'
+is "FXT_CALLERS: what the program attempted, whoever is recorded" 1 "$(sort -u attempted | wc -l)"
