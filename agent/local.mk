@@ -57,6 +57,16 @@ AGENT_SOURCES = \
 	agent/descriptors/transfer.h \
 	agent/descriptors/unix_peer.c \
 	agent/descriptors/unix_peer.h \
+	agent/stacks/code.c \
+	agent/stacks/code.h \
+	agent/stacks/stack_nodes.c \
+	agent/stacks/stack_nodes.h \
+	agent/stacks/stack_walk.c \
+	agent/stacks/stack_walk.h \
+	agent/stacks/unwind.c \
+	agent/stacks/unwind.h \
+	agent/emit/call_stack.c \
+	agent/emit/call_stack.h \
 	agent/emit/async.c \
 	agent/emit/async.h \
 	agent/emit/clock.c \
@@ -83,8 +93,8 @@ AGENT_SOURCES = \
 	agent/emit/lanes.h \
 	agent/emit/losses.c \
 	agent/emit/losses.h \
-	agent/emit/output.c \
-	agent/emit/output.h \
+	agent/base/output.c \
+	agent/base/output.h \
 	agent/emit/program_text.c \
 	agent/emit/program_text.h \
 	agent/emit/sample.c \
@@ -103,8 +113,6 @@ AGENT_SOURCES = \
 	agent/names/module.h \
 	agent/names/symbols.c \
 	agent/names/symbols.h \
-	agent/names/unwind.c \
-	agent/names/unwind.h \
 	agent/objects/allocation_site.c \
 	agent/objects/allocation_site.h \
 	agent/objects/blocks.c \
@@ -120,6 +128,8 @@ AGENT_SOURCES = \
 	agent/objects/mappings.h \
 	agent/objects/memory_life.c \
 	agent/objects/memory_life.h \
+	agent/objects/heap_sample.c \
+	agent/objects/heap_sample.h \
 	agent/objects/requests.c \
 	agent/objects/requests.h \
 	agent/process/config.c \
@@ -138,6 +148,8 @@ AGENT_SOURCES = \
 	agent/process/lifecycle.h \
 	agent/process/part_table.c \
 	agent/process/part_table.h \
+	agent/process/stack_config.c \
+	agent/process/stack_config.h \
 	agent/process/seccomp.c \
 	agent/process/seccomp.h
 

@@ -22,7 +22,7 @@
 #include "agent/process/config.h"
 #include "agent/process/follow_glob.h"
 #include "agent/base/log.h"
-#include "agent/emit/output.h"
+#include "agent/base/output.h"
 #include "suite.h"
 
 enum { VALUE_BYTES = 6000, VARIABLES = 16 };

@@ -11,6 +11,7 @@ UNIT_TESTS = \
 	tests/check_config \
 	tests/check_encode \
 	tests/check_encode_limits \
+	tests/check_heap_sample \
 	tests/check_labels \
 	tests/check_managed \
 	tests/check_process_stat \
@@ -25,16 +26,20 @@ tests_check_buffer_file_SOURCES = tests/check_buffer_file.c tests/buffer_fixture
 tests_check_managed_SOURCES = tests/check_managed.c tests/apps/random.h tests/apps/unseen.h
 tests_check_rewrite_SOURCES = tests/check_rewrite.c tests/buffer_fixture.h
 # The parts of the agent that read its configuration.
-tests_check_config_SOURCES = tests/check_config.c agent/process/config.c agent/process/follow.c \
+tests_check_config_SOURCES = tests/check_config.c agent/process/config.c agent/process/stack_config.c \
+	agent/process/follow.c \
 	agent/process/follow_glob.c agent/base/category_list.c agent/base/loaded.c agent/base/log.c \
-	agent/emit/output.c agent/base/trigger.c
+	agent/base/output.c agent/base/trigger.c
 tests_check_config_CPPFLAGS = $(FXT_CPPFLAGS)
 # It has the file's text in it.
 tests_check_clock_SOURCES = tests/check_clock.c
 tests_check_clock_CPPFLAGS = $(FXT_CPPFLAGS)
+tests_check_heap_sample_SOURCES = tests/check_heap_sample.c agent/objects/heap_sample.c
+tests_check_heap_sample_CPPFLAGS = $(FXT_CPPFLAGS)
+tests_check_heap_sample_LDADD = $(CHECK_LIBS) -lm
 tests_check_labels_SOURCES = tests/check_labels.c agent/objects/label_table.c
 tests_check_labels_CPPFLAGS = $(FXT_CPPFLAGS)
-tests_check_unwind_SOURCES = tests/check_unwind.c agent/names/unwind.c
+tests_check_unwind_SOURCES = tests/check_unwind.c agent/stacks/code.c agent/stacks/unwind.c
 tests_check_unwind_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_stream_SOURCES = tests/check_stream.c tests/stream_fixture.h agent/descriptors/byte_stream.c \
 	agent/descriptors/byte_stream_names.c

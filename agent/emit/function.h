@@ -211,7 +211,7 @@ const char *fxt_function_object_name(uintptr_t address, uintptr_t place, size_t 
 bool fxt_functions_unloaded(void);
 
 /* Returns the kind of the code at `address`: see fxt_allocator_code(). */
-enum fxt_code_kind fxt_function_code(uintptr_t address, struct fxt_unwind_rule *rule);
+enum fxt_code_kind fxt_function_code(uintptr_t address);
 
 /* Returns whether the address lies in a file that is loaded, as far as that is known. */
 bool fxt_function_is_mapped(uintptr_t address);

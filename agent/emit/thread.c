@@ -297,12 +297,14 @@ static void begin_life(struct fxt_thread *thread, uint32_t own_tid)
 	thread->usual_ns = fxt_agent.config.triggers.most_ns;
 	if (fxt_agent.config.explain_ns && fxt_agent.config.explain_ns < thread->usual_ns)
 		thread->usual_ns = fxt_agent.config.explain_ns;
+	if (fxt_agent.config.least_stack_ns < thread->usual_ns)
+		thread->usual_ns = fxt_agent.config.least_stack_ns;
 	if (thread->threshold_ns || fxt_agent.config.triggers.least_ns)
 		thread->usual_ns = 0;
 	fxt_explain_reset(thread);
 	fxt_program_text_forget(thread);
 	thread->commit = 0;
-	thread->watched_errno = 0;
+	thread->watched_errno = thread->first_errno = 0;
 	thread->born_ns = 0;
 	thread->life = thread->expects = thread->vfork.link = 0;
 	thread->vfork.child = 0;

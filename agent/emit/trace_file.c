@@ -9,7 +9,7 @@
 #include "connection.h"
 #include "counter.h"
 #include "koid.h"
-#include "output.h"
+#include "agent/base/output.h"
 #include "writer/apart.h"
 #include "writer/fxt_encode.h"
 

@@ -11,7 +11,7 @@
 #include "agent/descriptors/endpoint.h"
 #include "agent/emit/async.h"
 #include "agent/emit/emit.h"
-#include "agent/emit/output.h"
+#include "agent/base/output.h"
 #include "agent/emit/threads.h"
 #include "agent/emit/trace_file.h"
 #include "fork.h"
