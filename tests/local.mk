@@ -109,8 +109,10 @@ PLANT_FILES = \
 	tests/model/plants/lanes-kept-at-fork.patch \
 	tests/model/plants/lost-wipe-at-fork.patch \
 	tests/model/plants/lowered-too-early.patch \
+	tests/model/plants/node-not-told.patch \
 	tests/model/plants/room-one-word-short.patch \
 	tests/model/plants/slots-read-once.patch \
+	tests/model/plants/stack-not-reserved.patch \
 	tests/model/plants/state-half-entered.patch \
 	tests/model/plants/store-behind-chunk.patch \
 	tests/model/plants/turn-not-blocked.patch
@@ -126,6 +128,7 @@ APPS_C = \
 	tests/apps/alone \
 	tests/apps/awaits \
 	tests/apps/burns \
+	tests/apps/call_stacks \
 	tests/apps/busy \
 	tests/apps/causes \
 	tests/apps/chain \
@@ -217,9 +220,11 @@ tests/apps/alone: APP_FLAGS = -nostdlib -static -fno-stack-protector
 tests/apps/alone: tests/apps/unseen.h
 # The checking variants are called in optimised code only.
 tests/apps/count_io_fortified: APP_FLAGS = -O2
+# Frames of all kinds are what optimised code has.
+tests/apps/call_stacks: APP_FLAGS = -O2
 $(filter tests/apps/count_%,$(APPS_C)): tests/apps/counts.h tests/apps/random.h tests/apps/unseen.h
-tests/apps/busy tests/apps/descriptor_races tests/apps/descriptors tests/apps/host_fds \
-tests/apps/host_number tests/apps/host_unmaps tests/apps/inherits tests/apps/listens \
+tests/apps/busy tests/apps/call_stacks tests/apps/descriptor_races tests/apps/descriptors \
+tests/apps/host_fds tests/apps/host_number tests/apps/host_unmaps tests/apps/inherits tests/apps/listens \
 tests/apps/many_functions tests/apps/modes tests/apps/progress \
 tests/apps/threads: tests/apps/random.h tests/apps/unseen.h
 tests/apps/awaits tests/apps/burns tests/apps/busy tests/apps/causes tests/apps/coroutines tests/apps/ends \
@@ -344,6 +349,7 @@ E2E_TESTS = \
 	tests/e2e/says.sh \
 	tests/e2e/serve.sh \
 	tests/e2e/slow.sh \
+	tests/e2e/stacks.sh \
 	tests/e2e/snapshot.sh \
 	tests/e2e/streams.sh \
 	tests/e2e/top.sh \

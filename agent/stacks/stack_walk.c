@@ -100,13 +100,10 @@ static bool step_over_signal(const struct fxt_thread *thread, struct bounds *bou
 
 #endif
 
-static bool step(const struct fxt_thread *thread, const struct fxt_code *code, struct bounds *bounds,
-		 struct fxt_frame *frame)
+static bool step(const struct fxt_code *code, const struct bounds *bounds, struct fxt_frame *frame)
 {
 	if (code->how == FXT_UNWIND_RULE)
 		return fxt_unwind_step(&code->rule, bounds->high, frame);
-	if (code->module && is_signal_return(frame->place))
-		return step_over_signal(thread, bounds, frame);
 	/* The register is any number in code that was compiled without frame pointers. Where modules have
 	 * rules, code without one is written by hand. */
 	return (!code->module || !HAS_RULES) && step_by_frame_pointer(bounds, frame);
@@ -130,21 +127,26 @@ __attribute__((noinline)) void fxt_stack_walk(const struct fxt_thread *thread, u
 		return;
 	/* Frames of ours count here, so that damaged memory that leads in a circle comes to an end. */
 	for (steps = 0; steps < 2 * FXT_WALK_MOST; steps++) {
-		code = fxt_code_at(frame.place);
-		if (code.how == FXT_UNWIND_OUTERMOST || !frame.place) {
+		if (!frame.place) {
 			walk->is_whole = true;
 			return;
 		}
-		/* Beyond the first frame of the program's, code that is in no module may be no code. */
+		code = fxt_code_at(frame.place);
+		if (code.module && code.how == FXT_UNWIND_NONE && is_signal_return(frame.place)) {
+			if (!step_over_signal(thread, &bounds, &frame))
+				return;
+			continue;
+		}
 		if (!code.module || code.module != own_module) {
 			if (walk->count == most)
 				return;
 			walk->places[walk->count] = frame.place;
 			walk->modules[walk->count++] = code.module;
-			if (!has_bounds)
+			walk->is_whole = code.how == FXT_UNWIND_OUTERMOST;
+			if (!has_bounds || walk->is_whole)
 				return;
 		}
-		if (!step(thread, &code, &bounds, &frame))
+		if (!step(&code, &bounds, &frame))
 			return;
 	}
 }

@@ -32,6 +32,7 @@ enum {
 	KEY_TRIGGER,
 	KEY_TRIGGER_KEEP,
 	KEY_EXPLAIN,
+	KEY_STACKS,
 	KEY_DURATION,
 	KEY_START_DELAY,
 	KEY_TOGGLE,
@@ -67,6 +68,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_MAX_SIZE: o->max_mb = arg; bad = fxt_option_bad_megabytes(arg); break;
 	case 't': bad = fxt_option_set_duration(&o->threshold_ns, arg); break;
 	case KEY_EXPLAIN: bad = fxt_option_set_duration(&o->explain_ns, arg); break;
+	case KEY_STACKS: o->stacks = arg; break;
 	case KEY_DURATION: bad = fxt_option_set_duration(&o->duration_ns, arg); break;
 	case KEY_START_DELAY: bad = fxt_option_set_duration(&o->delay_ns, arg); break;
 	case KEY_TOGGLE:
@@ -355,6 +357,8 @@ int fxt_command_record(int argc, char **argv)
 		{"threshold", 't', "TIME", 0, "Leave out calls shorter than this: 500ns, 10us, 1ms", 0},
 		{"explain", KEY_EXPLAIN, "TIME", 0,
 		 "Calls that take this long say what they did with it (default 100us); 0: none does", 0},
+		{"stacks", KEY_STACKS, "LIST", 0,
+		 "Calls that have a call stack besides the rare ones: malloc,pthread>100us:16; or none", 0},
 		{"follow", KEY_FOLLOW, "WHICH", 0,
 		 "Which children are recorded: all (default), none, or names of programs with * ? [...]", 0},
 		{"on-full", KEY_ON_FULL, "WHAT", 0,

@@ -18,6 +18,7 @@ struct fxt_record_options {
 	const char *max_mb;
 	char *threshold_ns;
 	char *explain_ns;
+	const char *stacks;
 	unsigned budget;                /* hundredths of a percent (manager/budget.h); 0: none */
 	bool is_toggled;                /* a signal that is kept (run.h) begins recording, and then ends it */
 	pid_t pid;                      /* of a process that runs already and is only watched; 0: none */
