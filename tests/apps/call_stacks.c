@@ -1,5 +1,5 @@
-/* Makes calls that have a call stack in the trace, and says for each which one: "TID WHAT CALLER CALLER ...",
- * the innermost first. A caller is a module and the address of the last byte of its call there; they are found
+/* Makes calls that have a call stack in the trace, and says for each which one: "TID WHAT CALLER CALLER ..."
+ * with the innermost first. A caller is a module and the address of the last byte of its call there; they are found
  * by the compiler's own unwinder. Functions with frames of all kinds call each other in a random order, as
  * deep as FXT_SEED says, in two threads, in handlers on an alternate stack, and on a coroutine's stack.
  *

@@ -104,3 +104,52 @@ refused "io:65"
 refused "io:0"
 refused "io>1us:"
 refused "malloc,,io>:3"
+
+# -- Libraries that come and go at the same addresses ---------------------------------------------------------
+
+cat >plugin.c <<'SOURCE'
+#include <stdlib.h>
+#ifdef SECOND
+int other(int n) { return n * 3; }
+#endif
+void *work(void);
+void *work(void)
+{
+	volatile char *block = malloc(200000);
+
+	block[0] = 1;
+	return (void *)block;
+}
+SOURCE
+cat >plugins.c <<'SOURCE'
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+	unsigned state = (unsigned)atoi(argv[argc - 1]);
+
+	for (int i = 0; i < 300; i++) {
+		const char *path = argv[1 + (state >> 16 & 1)];
+		void *library = dlopen(path, RTLD_NOW), *(*work)(void) = (void *(*)(void))dlsym(library, "work");
+
+		free(work());
+		puts(path + 2);
+		/* Some stay, and are opened again. */
+		if (state >> 20 & 7)
+			dlclose(library);
+		state = state * 1103515245 + 12345;
+	}
+	return 0;
+}
+SOURCE
+if command -v "${CC%% *}" >/dev/null 2>&1; then
+	# shellcheck disable=SC2086	# the compiler may have options
+	$CC -O2 -shared -fPIC -o first.so plugin.c && $CC -O2 -shared -fPIC -DSECOND -o second.so plugin.c &&
+		$CC -O2 -o host plugins.c -ldl || fail "the plugins do not build"
+	traced plugins ./host ./first.so ./second.so "$seed" >plugins.said || fail "plugins: exit status $?"
+	file=$(only plugins/host.*.fxt)
+	valid "$file"
+	trace stacks "$file" | sed -n 's/^[0-9]* block \([a-z]*\.so\)+.*/\1/p' >plugins.found
+	same_some "plugins" plugins.said plugins.found
+fi

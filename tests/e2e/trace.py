@@ -27,7 +27,7 @@
     trace.py cut FILE           how each call that was in progress ended, and its name, a line each, without
                                 functions
     trace.py stacks FILE        tid, kind and callers of each call that has a call stack, as
-                                tests/apps/call_stacks.c says them: a line each, sorted by thread, kind and time
+                                tests/apps/call_stacks.c says them: a line each, sorted
     trace.py left FILE          what the processes of `ends left` left open: mark, lifetime, how it ended, and
                                 how many, a line each
 
