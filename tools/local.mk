@@ -40,6 +40,8 @@ PRINTING_FILES = \
 ANALYSIS_FILES = \
 	tools/analysis/block_lifetimes.c \
 	tools/analysis/block_lifetimes.h \
+	tools/analysis/call_stacks.c \
+	tools/analysis/call_stacks.h \
 	tools/analysis/call_tree.c \
 	tools/analysis/call_tree.h \
 	tools/analysis/categories.c \
@@ -92,8 +94,15 @@ LOCKS_FILES = \
 PROGRAMS_FILES = \
 	tools/programs/agent_path.c \
 	tools/programs/agent_path.h \
+	tools/programs/code_file.c \
+	tools/programs/code_file.h \
+	tools/programs/code_lines.c \
+	tools/programs/debug_dirs.c \
+	tools/programs/debug_dirs.h \
 	tools/programs/elf_facts.c \
 	tools/programs/elf_facts.h \
+	tools/programs/frame_names.c \
+	tools/programs/frame_names.h \
 	tools/programs/option_values.c \
 	tools/programs/option_values.h \
 	tools/programs/program.c \
@@ -109,6 +118,10 @@ STACKS_FILES = \
 JOIN_FILES = \
 	tools/join/cut_calls.c \
 	tools/join/cut_calls.h \
+	tools/join/frame_namer.c \
+	tools/join/frame_namer.h \
+	tools/join/frame_records.c \
+	tools/join/frame_records.h \
 	tools/join/join.c \
 	tools/join/join.h \
 	tools/join/merge.c \

@@ -66,7 +66,7 @@ static bool is_same_place(const struct fxt_source_place *a, const struct fxt_sou
 }
 
 bool fxt_sampled_place(const struct fxt_call_tree *t, const struct fxt_reader *r,
-		       const struct fxt_tree_function *f, struct fxt_source_lines *source,
+		       const struct fxt_tree_function *f, struct fxt_frame_names *source,
 		       struct fxt_source_place *place)
 {
 	struct fxt_text module = fxt_sampled_module(r, f);
@@ -133,7 +133,7 @@ static char *line_label(const struct fxt_source_place *place)
 }
 
 static void print_function(const struct fxt_processor_time *p, const struct fxt_reader *r,
-			   const struct fxt_tree_function *f, struct fxt_source_lines *source, FILE *out)
+			   const struct fxt_tree_function *f, struct fxt_frame_names *source, FILE *out)
 {
 	struct fxt_source_place place;
 	bool has_place = fxt_sampled_place(&p->tree, r, f, source, &place);
@@ -208,7 +208,7 @@ static void print_sum(const struct fxt_processor_time *p, FILE *out)
 }
 
 void fxt_processor_print(const struct fxt_processor_time *p, const struct fxt_reader *r,
-			 struct fxt_source_lines *source, size_t top, FILE *out)
+			 struct fxt_frame_names *source, size_t top, FILE *out)
 {
 	const struct fxt_call_tree *t = &p->tree;
 	size_t shown = 0, count = 0;
