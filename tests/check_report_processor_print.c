@@ -193,7 +193,7 @@ END_TEST
 /* No line is known of what is no regular file, no program, or no code; nobody waits for what is opened. */
 START_TEST(finds_no_lines)
 {
-	struct fxt_source_lines *s = fxt_source_lines_open(INT64_MAX);
+	struct fxt_frame_names *s = fxt_frame_names_open(INT64_MAX);
 	struct fxt_source_place place;
 
 	ck_assert(!fxt_source_line(s, "/dev/zero", 1, &place));
@@ -204,7 +204,7 @@ START_TEST(finds_no_lines)
 	ck_assert(!fxt_source_line(s, "relative", 1, &place));
 	ck_assert(!fxt_source_line(s, "", 1, &place));
 	ck_assert(!fxt_source_line(s, "/proc/self/exe", UINT64_MAX, &place));
-	fxt_source_lines_close(s);
+	fxt_frame_names_close(s);
 }
 END_TEST
 

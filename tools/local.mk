@@ -279,7 +279,9 @@ fxt_LDADD = $(TOOLS_LIBS)
 # These unit tests link the tool's objects, unlike those of the writer (tests/local.mk).
 if HAVE_CHECK
 TOOLS_TESTS = \
+	tests/check_call_stacks \
 	tests/check_elf \
+	tests/check_frame_names \
 	tests/check_lifetimes \
 	tests/check_manager \
 	tests/check_objects \
@@ -307,6 +309,15 @@ TOOLS_TESTS_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 TOOLS_TESTS_LIBS = $(TOOLS_LIBS) $(CHECK_LIBS)
 TRACE_MAKER = tests/trace_maker.c tests/trace_maker.h tests/trace_words.h
 LOCK_MAKER = tests/lock_maker.c tests/lock_maker.h $(TRACE_MAKER)
+tests_check_call_stacks_SOURCES = tests/check_call_stacks.c tests/apps/random.h tests/apps/unseen.h \
+	$(TRACE_MAKER)
+tests_check_call_stacks_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_call_stacks_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_call_stacks_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_frame_names_SOURCES = tests/check_frame_names.c $(TRACE_MAKER)
+tests_check_frame_names_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_frame_names_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_frame_names_LDADD = $(TOOLS_TESTS_LIBS)
 tests_check_elf_SOURCES = tests/check_elf.c
 tests_check_elf_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_elf_CFLAGS = $(TOOLS_TESTS_CFLAGS)

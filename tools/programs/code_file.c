@@ -65,7 +65,7 @@ static int find_debuginfo(Dwfl_Module *module, void **userdata, const char *name
 	if (count > 0) {
 		char *build_id = hexadecimal(bytes, count);
 
-		fd = fxt_debug_dirs_open(f->path, build_id, false, found);
+		fd = fxt_debug_dirs_open(f->path, build_id, true, found);
 		free(build_id);
 	}
 	return fd >= 0 ? fd
@@ -142,7 +142,7 @@ static Dwfl_Module *report(Dwfl *dwfl, const struct fxt_code_wish *wish)
 		return report_file(dwfl, wish->path, fd);
 	if (!*wish->build_id)
 		return NULL;
-	fd = fxt_debug_dirs_open(wish->path, wish->build_id, true, &found);
+	fd = fxt_debug_dirs_open(wish->path, wish->build_id, false, &found);
 	if (fd >= 0)
 		module = report_file(dwfl, found, fd);
 	else if (may_ask && getenv("DEBUGINFOD_URLS"))

@@ -16,6 +16,7 @@
 
 #ifdef HAVE_LIBDW
 #include <elfutils/libdwelf.h>
+#include <gelf.h>
 #endif
 
 #include "tools/common/message.h"
@@ -89,7 +90,37 @@ bool fxt_debug_dirs_has_id(int fd, const char *build_id)
 	elf_end(elf);
 	return is_same;
 }
+
+/* Returns whether the file has symbols or debug information. One that was stripped has not. */
+static bool has_debug(int fd)
+{
+	Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	Elf_Scn *section = NULL;
+	size_t names = 0;
+	bool found = false;
+
+	if (!elf)
+		return false;
+	elf_getshdrstrndx(elf, &names);
+	while (!found && (section = elf_nextscn(elf, section))) {
+		GElf_Shdr header;
+		const char *name = NULL;
+
+		if (gelf_getshdr(section, &header) && header.sh_type != SHT_NOBITS)
+			name = elf_strptr(elf, names, header.sh_name);
+		found = name && (header.sh_type == SHT_SYMTAB || strcmp(name, ".debug_info") == 0 ||
+				 strcmp(name, ".zdebug_info") == 0);
+	}
+	elf_end(elf);
+	return found;
+}
 #else
+static bool has_debug(int fd)
+{
+	(void)fd;
+	return false;
+}
+
 bool fxt_debug_dirs_has_id(int fd, const char *build_id)
 {
 	(void)fd, (void)build_id;
@@ -97,42 +128,49 @@ bool fxt_debug_dirs_has_id(int fd, const char *build_id)
 }
 #endif
 
-/* Opens the file at a path, which it frees, if it has the build id. */
-static int open_candidate(char *path, const char *build_id, char **found)
+/* What is searched for. */
+struct search {
+	const char *path, *build_id;
+	bool for_debug;                 /* a stripped file will not do */
+	char **found;
+};
+
+/* Opens the file at a path, which it frees, if it is what is searched for. */
+static int open_candidate(const struct search *s, char *path)
 {
 	int fd = fxt_debug_dirs_open_file(path);
 
-	if (fd >= 0 && !fxt_debug_dirs_has_id(fd, build_id)) {
+	if (fd >= 0 && !(fxt_debug_dirs_has_id(fd, s->build_id) && (!s->for_debug || has_debug(fd)))) {
 		close(fd);
 		fd = -1;
 	}
 	if (fd >= 0)
-		*found = path;
+		*s->found = path;
 	else
 		free(path);
 	return fd;
 }
 
 /* Opens the file that a directory has under the name of the build id. */
-static int open_by_id(const char *directory, const char *build_id, char **found)
+static int open_by_id(const struct search *s, const char *directory)
 {
-	return open_candidate(fxt_format("%s/.build-id/%.2s/%s.debug", directory, build_id, build_id + 2),
-			      build_id, found);
+	return open_candidate(
+		s, fxt_format("%s/.build-id/%.2s/%s.debug", directory, s->build_id, s->build_id + 2));
 }
 
-static int open_in(const char *directory, const char *path, const char *build_id, char **found)
+static int open_in(const struct search *s, const char *directory)
 {
-	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-	int fd = open_by_id(directory, build_id, found);
+	const char *slash = strrchr(s->path, '/'), *base = slash ? slash + 1 : s->path;
+	int fd = open_by_id(s, directory);
 
 	if (fd < 0)
-		fd = open_candidate(fxt_format("%s/%s.debug", directory, path), build_id, found);
+		fd = open_candidate(s, fxt_format("%s/%s.debug", directory, s->path));
 	if (fd < 0)
-		fd = open_candidate(fxt_format("%s/%s.debug", directory, base), build_id, found);
+		fd = open_candidate(s, fxt_format("%s/%s.debug", directory, base));
 	if (fd < 0)
-		fd = open_candidate(fxt_format("%s/%s", directory, path), build_id, found);
+		fd = open_candidate(s, fxt_format("%s/%s", directory, s->path));
 	if (fd < 0)
-		fd = open_candidate(fxt_format("%s/%s", directory, base), build_id, found);
+		fd = open_candidate(s, fxt_format("%s/%s", directory, base));
 	return fd;
 }
 
@@ -144,15 +182,16 @@ static bool is_id(const char *build_id)
 	return digits > 2 && !build_id[digits] && digits % 2 == 0;
 }
 
-int fxt_debug_dirs_open(const char *path, const char *build_id, bool of_system, char **found)
+int fxt_debug_dirs_open(const char *path, const char *build_id, bool for_debug, char **found)
 {
+	const struct search s = {path, build_id, for_debug, found};
 	int fd = -1;
 
 	if (!is_id(build_id))
 		return -1;
 	for (size_t i = 0; fd < 0 && i < directory_count; i++)
-		fd = open_in(directories[i], path, build_id, found);
-	if (fd < 0 && of_system)
-		fd = open_by_id(SYSTEM_DIRECTORY, build_id, found);
+		fd = open_in(&s, directories[i]);
+	if (fd < 0 && !for_debug)
+		fd = open_by_id(&s, SYSTEM_DIRECTORY);
 	return fd;
 }

@@ -26,10 +26,11 @@ void fxt_debug_dirs_ask_servers(void);
  * libdwfl looks there. */
 bool fxt_debug_dirs_may_ask(void);
 
-/* Opens the file that has the build id, given in hexadecimal digits, in one of the directories or where the
- * system keeps debug information (`of_system`). It may be a file with debug information alone, or the whole file
- * of that path. Sets *found to its path, which the caller frees. Returns -1 if there is none. */
-int fxt_debug_dirs_open(const char *path, const char *build_id, bool of_system, char **found);
+/* Opens the file that has the build id, given in hexadecimal digits, in one of the directories. It may be a file
+ * with debug information alone, or the whole file of that path. If it is only `for_debug`, a stripped file will
+ * not do; otherwise the place where the system keeps debug information is searched too. Sets *found to the
+ * path, which the caller frees. Returns -1 if there is none. */
+int fxt_debug_dirs_open(const char *path, const char *build_id, bool for_debug, char **found);
 
 /* Opens a regular file without waiting for anybody. Returns -1 if it is not one to look into: the kernel makes up
  * files that are regular too, and one of them is an image of all memory. */
