@@ -1,6 +1,6 @@
-/* This tests how call stacks are read (tools/analysis/call_stacks.h). Random nodes in random order, told several
- * times, with callers that are missing or lead in a circle, are compared with a model. FXT_SEED=N draws the same
- * ones again. */
+/* This tests how call stacks are read (tools/analysis/call_stacks.h). Random nodes in random order, told
+ * several times, with callers that are missing or lead in a circle, are compared with a model. FXT_SEED=N
+ * draws the same ones again. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -71,7 +71,8 @@ static void write_node(const struct model *m, unsigned i, bool with_name)
 		frame(NODE(i), parent_id(m, i), name_of(i),
 		      m->module[i] < MODULES ? paths[m->module[i]] : NULL, m->offset[i]);
 	else
-		node(NODE(i), parent_id(m, i), m->module[i] == MODULES ? 0 : MODULE(m->module[i]), m->offset[i]);
+		node(NODE(i), parent_id(m, i), m->module[i] == MODULES ? 0 : MODULE(m->module[i]),
+		     m->offset[i]);
 }
 
 /* Writes all records of a provider in random order, some of them several times. */

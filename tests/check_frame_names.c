@@ -1,6 +1,6 @@
 /* This tests the names of frames (tools/programs/frame_names.h), and the records with names that join makes
- * (tools/join/frame_records.h). The program tests/apps/inlined says where it makes a call in functions that are
- * inlined. It is looked up as it was built, stripped, away, and replaced by another program. */
+ * (tools/join/frame_records.h). The program tests/apps/inlined says where it makes a call in functions that
+ * are inlined. It is looked up as it was built, stripped, away, and replaced by another program. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -150,7 +150,8 @@ START_TEST(names_inlined_functions)
 }
 END_TEST
 
-/* Every place in a directory where the debug information of a stripped program, or of one that is away, may be. */
+/* Every place in a directory where the debug information of a stripped program, or of one that is away, may
+ * be. */
 START_TEST(looks_into_directories)
 {
 	char *paths[] = {debug_path, fxt_format("%s.debug", program + 1), fxt_strdup("inlined.debug")};
@@ -176,8 +177,8 @@ START_TEST(looks_into_directories)
 }
 END_TEST
 
-/* The unstripped file is in the directory, and what is at the path is another program. The directory's name has
- * to last. */
+/* The unstripped file is in the directory, and what is at the path is another program. The directory's name
+ * has to last. */
 START_TEST(takes_an_unstripped_file)
 {
 	char *other = fxt_format("%s/other", directory);
@@ -291,7 +292,8 @@ struct expected {
 
 static void expect_record(struct fxt_reader *r, const struct fxt_record *rec, const struct expected *e)
 {
-	const struct fxt_text *module = fxt_argument_text(rec, "module"), *id = fxt_argument_text(rec, "build_id"),
+	const struct fxt_text *module = fxt_argument_text(rec, "module"),
+			      *id = fxt_argument_text(rec, "build_id"),
 			      *type = fxt_argument_text(rec, "type");
 
 	ck_assert(!rec->damaged);

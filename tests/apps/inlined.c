@@ -1,6 +1,7 @@
 /* This program has a function with two levels of inlined functions. It prints the address of a call in the
- * innermost one, in the terms of its own program headers, and the lines of the three levels there. The test of
- * names (tests/check_frame_names.c) looks the address up. The function has a symbol of C++: names::outer(int). */
+ * innermost one, in the terms of its own program headers, and the lines of the three levels there. The test
+ * of names (tests/check_frame_names.c) looks the address up. The function has a symbol of C++:
+ * names::outer(int). */
 #include <inttypes.h>
 #include <link.h>
 #include <stdint.h>

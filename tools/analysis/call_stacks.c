@@ -120,8 +120,8 @@ static uint32_t place_of_caller(const struct fxt_call_stacks *s, uint32_t provid
 	return slot && slot->value[1] ? (uint32_t)slot->value[0] : FXT_NO_FRAME;
 }
 
-/* Cuts each circle in front of the node that led into it again. Every node is gone past once, and has the number
- * of the walk that did. */
+/* Cuts each circle in front of the node that led into it again. Every node is gone past once, and has the
+ * number of the walk that did. */
 static void cut_circles(struct fxt_call_stacks *s)
 {
 	uint32_t *walks = fxt_alloc(s->count, sizeof(*walks));

@@ -44,14 +44,14 @@ struct fxt_call_stacks {
 
 /* Takes a userspace object record of type `frame` or `module`, and passes over all others. */
 void fxt_call_stacks_take(struct fxt_call_stacks *s, struct fxt_reader *r, const struct fxt_record *rec);
-/* Sets the symbols of the node's module, before the end, if the module's record has been taken already. Returns
- * false if it has not. A node that is in no module needs none. */
+/* Sets the symbols of the node's module, before the end, if the module's record has been taken already.
+ * Returns false if it has not. A node that is in no module needs none. */
 bool fxt_call_stacks_find_module(struct fxt_call_stacks *s, uint32_t place);
-/* Links the nodes to their callers and modules. Nothing can be taken afterwards. No chain is a circle then: the
- * last node of one that was a circle is an outermost one. */
+/* Links the nodes to their callers and modules. Nothing can be taken afterwards. No chain is a circle then:
+ * the last node of one that was a circle is an outermost one. */
 void fxt_call_stacks_finish(struct fxt_call_stacks *s);
-/* Returns the place of the innermost node that an event names by its argument `stack`, or FXT_NO_FRAME. May be
- * called before the end: a node that no record was taken of yet gets its place. If none is taken until the
+/* Returns the place of the innermost node that an event names by its argument `stack`, or FXT_NO_FRAME. May
+ * be called before the end: a node that no record was taken of yet gets its place. If none is taken until the
  * end, the node at this place has no name, no module and no caller, and its offset is 0. */
 uint32_t fxt_call_stack_of(struct fxt_call_stacks *s, const struct fxt_record *rec);
 void fxt_call_stacks_free(struct fxt_call_stacks *s);

@@ -70,7 +70,8 @@ static void take(struct fxt_objects *o, struct fxt_reader *r, const struct fxt_r
 	struct fxt_text type = text_argument(rec, "type");
 	uint64_t since = 0;
 
-	/* Nodes of call stacks and the files that they are in (call_stacks.h) are no objects that a program has. */
+	/* Nodes of call stacks and the files that they are in (call_stacks.h) are no objects that a program
+	 * has. */
 	if (rec->name.bytes == 0 || fxt_text_is(&type, FXT_FRAME_RECORD) ||
 	    fxt_text_is(&type, FXT_MODULE_RECORD))
 		return;

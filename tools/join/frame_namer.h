@@ -1,6 +1,6 @@
-/* A thread that names frames while a run goes on, so that little is left to be named when the command has ended.
- * Opening a file with debug information takes from a millisecond to a second, and the thread that saves what
- * programs record must not wait that long. frame_records.c calls this, from that thread.
+/* A thread that names frames while a run goes on, so that little is left to be named when the command has
+ * ended. Opening a file with debug information takes from a millisecond to a second, and the thread that
+ * saves what programs record must not wait that long. frame_records.c calls this, from that thread.
  */
 #ifndef FXT_TOOLS_FRAME_NAMER_H
 #define FXT_TOOLS_FRAME_NAMER_H

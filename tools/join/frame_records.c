@@ -221,7 +221,8 @@ void fxt_frame_part_end(struct fxt_frame_records *f, struct fxt_frame_part *p, s
 
 		if (frame->provider != provider) {
 			provider = frame->provider;
-			begin_provider(&m, r->providers[provider], id_of(context, r->providers[provider]->id));
+			begin_provider(&m, r->providers[provider],
+				       id_of(context, r->providers[provider]->id));
 			m.process = fxt_map_find(&p->processes, provider, 0)->value[0];
 		}
 		put_frame(&m, frame);

@@ -1,7 +1,7 @@
 /* Names of functions in the joined trace. The agent records the nodes of call stacks as addresses in files,
- * because a name would cost the program too much. Merge writes a second record for each node that has no name,
- * with the function's name: the form that the kernel's nodes have. So whoever reads the trace needs none of the
- * files. Callers come before the functions that they call.
+ * because a name would cost the program too much. Merge writes a second record for each node that has no
+ * name, with the function's name: the form that the kernel's nodes have. So whoever reads the trace needs
+ * none of the files. Callers come before the functions that they call.
  *
  * For each part:
  *	fxt_frame_part_take()           takes each userspace object record

@@ -83,17 +83,13 @@ static bool put_words(struct fxt_merge *m, uint64_t *words, size_t count)
 	return put(m, words, count * FXT_WORD_BYTES);
 }
 
-static bool put_lifetimes(void *context, uint64_t *words, size_t count)
+/* Puts what comes behind the records of all parts. */
+static bool put_behind(void *context, uint64_t *words, size_t count)
 {
 	struct fxt_merge *m = context;
 
 	m->events += fxt_get_record_type(words[0]) == FXT_RECORD_EVENT;
 	return put_words(m, words, count);
-}
-
-static bool put_frames(void *context, uint64_t *words, size_t count)
-{
-	return put_words(context, words, count);
 }
 
 static bool finish(struct fxt_merge *m)
@@ -104,8 +100,8 @@ static bool finish(struct fxt_merge *m)
 
 bool fxt_merge_end(struct fxt_merge *m)
 {
-	bool ok = fxt_open_lifetimes_close(&m->lifetimes, put_lifetimes, m) &&
-		  fxt_frame_records_put(&m->frames, put_frames, m);
+	bool ok = fxt_open_lifetimes_close(&m->lifetimes, put_behind, m) &&
+		  fxt_frame_records_put(&m->frames, put_behind, m);
 
 	return finish(m) && ok;
 }

@@ -2,10 +2,10 @@
  * functions at an address. Everything of fxt that turns addresses into names opens files here: the kernel's
  * witness, join and report.
  *
- * Paths come from traces, and so from anywhere. Only regular files are opened. A file whose build id is not the
- * one of the trace is another program: it is not used, and its debug information may still be found by the build
- * id (debug_dirs.h). Addresses are those of the file's own program headers. Where fxt was built without libdw no
- * file can be opened.
+ * Paths come from traces, and so from anywhere. Only regular files are opened. A file whose build id is not
+ * the one of the trace is another program: it is not used, and its debug information may still be found by
+ * the build id (debug_dirs.h). Addresses are those of the file's own program headers. Where fxt was built
+ * without libdw no file can be opened.
  */
 #ifndef FXT_TOOLS_CODE_FILE_H
 #define FXT_TOOLS_CODE_FILE_H

@@ -1,9 +1,9 @@
-/* Names of the frames of call stacks. A frame is an address in a file, as the trace has it; its name is that of
- * the function there, and the debug information of the file tells the lines and the functions that were inlined.
- * Join uses this for the names that it writes into a trace, and report for lines.
+/* Names of the frames of call stacks. A frame is an address in a file, as the trace has it; its name is that
+ * of the function there, and the debug information of the file tells the lines and the functions that were
+ * inlined. Join uses this for the names that it writes into a trace, and report for lines.
  *
- * A frame without a known function has the name "basename+0xoffset", one in no file "[code in no file]". What is
- * asked twice is looked up once. A table of names is for one thread at a time.
+ * A frame without a known function has the name "basename+0xoffset", one in no file "[code in no file]". What
+ * is asked twice is looked up once. A table of names is for one thread at a time.
  */
 #ifndef FXT_TOOLS_FRAME_NAMES_H
 #define FXT_TOOLS_FRAME_NAMES_H
@@ -26,15 +26,15 @@ struct fxt_frame_at {
 
 /* What is known of an address. */
 struct fxt_frame_place {
-	/* The innermost first (code_file.h). The last one is the function itself, which always has a name; those
-	 * before it were inlined. */
+	/* The innermost first (code_file.h). The last one is the function itself, which always has a name;
+	 * those before it were inlined. */
 	struct fxt_code_level *levels;
 	size_t count;                   /* 1 or more */
 	bool is_known;                  /* the name is that of a function */
 };
 
-/* Begins to look up names. A file whose build id the trace does not have is used if it was not changed after this
- * time. */
+/* Begins to look up names. A file whose build id the trace does not have is used if it was not changed after
+ * this time. */
 struct fxt_frame_names *fxt_frame_names_open(time_t not_after);
 /* `n` may be NULL. */
 void fxt_frame_names_close(struct fxt_frame_names *n);
