@@ -245,36 +245,45 @@ static void make_part(const char *path)
 	write_trace(path);
 }
 
-/* Joins the file at `from` into one at `to`, without or with the archive being followed. */
-static void join(const char *from, const char *to, bool is_followed)
+/* How a part becomes a trace. */
+enum way { COPIED, KEPT, FOLLOWED, WAYS };
+
+/* Follows a part that grows by a record each time. */
+static void follow(struct fxt_merge *m, struct fxt_reader *r, uint64_t bytes)
+{
+	r->size = 0;
+	fxt_merge_follow_begin(m, r);
+	while (r->size < bytes) {
+		uint64_t header;
+
+		memcpy(&header, r->data + r->size, sizeof(header));
+		r->size += 8 * fxt_record_size_words(header);
+		ck_assert(fxt_merge_follow(m, r));
+	}
+}
+
+/* Joins the file at `from` into one at `to`. */
+static void join(const char *from, const char *to, enum way way)
 {
 	struct fxt_merge m = {0};
 	struct fxt_trace_file file;
 	struct fxt_reader r;
 	FILE *out;
 
-	if (!is_followed) {
-		out = fopen(to, "we");
-		ck_assert(fxt_merge_begin(&m, out) && fxt_merge_part(&m, from, false) && fxt_merge_end(&m));
-		fclose(out);
-		fxt_merge_free(&m);
-		return;
-	}
-	shell(fxt_format("cp %s %s", from, to));
+	if (way != COPIED)
+		shell(fxt_format("cp %s %s", from, to));
+	out = fopen(to, way == COPIED ? "we" : "ae");
+	ck_assert_ptr_nonnull(out);
 	ck_assert(fxt_trace_open(&file, from));
-	fxt_reader_init(&r, file.data, 0);
-	fxt_merge_follow_begin(&m, &r);
-	/* It grows by a record each time. */
-	for (uint64_t at = 0; at < file.size;) {
-		uint64_t header;
-
-		memcpy(&header, file.data + at, sizeof(header));
-		at += 8 * fxt_record_size_words(header);
-		r.size = at;
-		ck_assert(fxt_merge_follow(&m, &r));
+	fxt_reader_init(&r, file.data, file.size);
+	if (way == COPIED) {
+		ck_assert(fxt_merge_begin(&m, out) && fxt_merge_trace(&m, &r));
+	} else if (way == KEPT) {
+		ck_assert(fxt_merge_begin_with(&m, out, &r));
+	} else {
+		follow(&m, &r, file.size);
+		fxt_merge_follow_end(&m, &r, out);
 	}
-	out = fopen(to, "ae");
-	fxt_merge_follow_end(&m, &r, out);
 	ck_assert(fxt_merge_end(&m));
 	fclose(out);
 	fxt_merge_free(&m);
@@ -350,9 +359,9 @@ START_TEST(names_frames_of_a_trace)
 
 	shell(fxt_format("cp tests/apps/inlined %s", program));
 	make_part(part);
-	join(part, joined, _i);
+	join(part, joined, (enum way)_i);
 	expect_records(joined, list, sizeof(list) / sizeof(list[0]));
-	join(joined, again, !_i);
+	join(joined, again, (enum way)((_i + 1) % WAYS));
 	expect_records(again, list, sizeof(list) / sizeof(list[0]));
 	free(part);
 	free(joined);
@@ -377,6 +386,6 @@ int main(void)
 	tcase_add_test(c, looks_into_directories);
 	tcase_add_test(c, takes_an_unstripped_file);
 	tcase_add_test(c, uses_no_other_program);
-	tcase_add_loop_test(c, names_frames_of_a_trace, 0, 2);
+	tcase_add_loop_test(c, names_frames_of_a_trace, 0, WAYS);
 	return RUN_SUITE("names of frames", c);
 }

@@ -122,7 +122,8 @@ size_t fxt_code_file_levels(struct fxt_code_file *f, uint64_t address,
 		levels[0].file = copy(dwfl_lineinfo(line, NULL, &levels[0].line, NULL, NULL, NULL));
 	if (levels[0].line < 0 || !levels[0].file)
 		levels[0].line = 0;
-	unit = unit_of(module, address, &of_unit);
+	/* Without a line there is no unit, and to look through all units takes long. */
+	unit = line ? unit_of(module, address, &of_unit) : NULL;
 	if (unit)
 		last = add_inlined(unit, address - of_unit, levels);
 	return last + 1;

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <uthash.h>
 
+#include "debug_dirs.h"
 #include "tools/common/hash.h"
 #include "tools/common/message.h"
 
@@ -34,6 +35,8 @@ struct fxt_frame_names *fxt_frame_names_open(time_t not_after)
 	struct fxt_frame_names *n = fxt_alloc(1, sizeof(*n));
 
 	n->not_after = not_after;
+	/* This may change the environment, which another thread that looks up names must not do. */
+	fxt_debug_dirs_may_ask();
 	return n;
 }
 
