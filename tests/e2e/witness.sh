@@ -191,4 +191,9 @@ if "$CC" -g -O2 -pthread -Wl,--build-id -o whole "$abs_top_srcdir/tests/apps/bur
 	mkdir debug
 	is "lines, with another directory" no "$(has_lines nameless.fxt --debug-dir=debug)"
 	is "lines, with both" yes "$(has_lines nameless.fxt --debug-dir=debug --debug-dir=elsewhere)"
+	cp /bin/true stripped
+	is "lines, when the program was replaced" no "$(has_lines named.fxt)"
+	is "lines of the replaced program" yes "$(has_lines named.fxt --debug-dir=elsewhere)"
+	rm stripped
+	is "lines of the program that is away" yes "$(has_lines named.fxt --debug-dir=elsewhere)"
 fi

@@ -44,10 +44,17 @@ struct fxt_code_file {
 
 /* -- Opening --------------------------------------------------------------------------------------- */
 
-static char *hexadecimal(const unsigned char *bytes, int count)
+/* Returns the build id in hexadecimal digits, or NULL. */
+static char *build_id_of(Dwfl_Module *module)
 {
-	char *text = fxt_alloc(1, 2 * (size_t)count + 1);
+	const unsigned char *bytes;
+	GElf_Addr address;
+	int count = dwfl_module_build_id(module, &bytes, &address);
+	char *text;
 
+	if (count <= 0)
+		return NULL;
+	text = fxt_alloc(1, 2 * (size_t)count + 1);
 	for (int i = 0; i < count; i++)
 		snprintf(text + 2 * i, 3, "%02x", bytes[i]);
 	return text;
@@ -58,16 +65,10 @@ static int find_debuginfo(Dwfl_Module *module, void **userdata, const char *name
 			  const char *file, const char *link, GElf_Word crc, char **found)
 {
 	const struct fxt_code_file *f = *userdata;
-	const unsigned char *bytes;
-	GElf_Addr address;
-	int count = dwfl_module_build_id(module, &bytes, &address), fd = -1;
+	char *build_id = build_id_of(module);
+	int fd = build_id ? fxt_debug_dirs_open(f->path, build_id, true, found) : -1;
 
-	if (count > 0) {
-		char *build_id = hexadecimal(bytes, count);
-
-		fd = fxt_debug_dirs_open(f->path, build_id, true, found);
-		free(build_id);
-	}
+	free(build_id);
 	return fd >= 0 ? fd
 		       : dwfl_standard_find_debuginfo(module, userdata, name, base, file, link, crc, found);
 }
@@ -227,6 +228,11 @@ void fxt_code_file_close(struct fxt_code_file *f)
 	free(f);
 }
 
+char *fxt_code_file_build_id(const struct fxt_code_file *f)
+{
+	return build_id_of(f->module);
+}
+
 Dwfl_Module *fxt_code_file_module(const struct fxt_code_file *f, uint64_t *bias)
 {
 	*bias = f->bias;
@@ -273,6 +279,12 @@ struct fxt_code_file *fxt_code_file_open(const struct fxt_code_wish *wish)
 void fxt_code_file_close(struct fxt_code_file *f)
 {
 	(void)f;
+}
+
+char *fxt_code_file_build_id(const struct fxt_code_file *f)
+{
+	(void)f;
+	return NULL;
 }
 
 const char *fxt_code_file_function(struct fxt_code_file *f, uint64_t address, uint64_t *start)

@@ -41,6 +41,9 @@ void fxt_code_file_close(struct fxt_code_file *f);
  * debug file. Returns NULL if no symbol covers the address. *start is where the function begins. */
 const char *fxt_code_file_function(struct fxt_code_file *f, uint64_t address, uint64_t *start);
 
+/* Returns the file's build id in hexadecimal digits, which the caller frees; NULL: it has none. */
+char *fxt_code_file_build_id(const struct fxt_code_file *f);
+
 /* Finds the functions that the address is in, the innermost first: the last is the function itself, and those
  * before it were inlined into the next one. The line of a level is where it calls the one before. Returns how
  * many there are: 1 and nothing known if the file has no debug information. The caller frees the texts. */

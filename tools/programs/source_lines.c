@@ -9,13 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "frame_names.h"
 #include "tools/analysis/demangle.h"
 
-bool fxt_source_line(struct fxt_frame_names *names, const char *path, uint64_t address,
+bool fxt_source_line(struct fxt_frame_names *names, const struct fxt_frame_at *at,
 		     struct fxt_source_place *place)
 {
-	struct fxt_frame_at at = {.path = fxt_text_of(path), .build_id.text = "", .offset = address};
 	const struct fxt_code_level *innermost;
 	const struct fxt_frame_place *found;
 	const char *slash;
@@ -23,7 +21,7 @@ bool fxt_source_line(struct fxt_frame_names *names, const char *path, uint64_t a
 	*place = (struct fxt_source_place){.line = 0};
 	if (!names)
 		return false;
-	found = fxt_frame_place(names, &at);
+	found = fxt_frame_place(names, at);
 	innermost = &found->levels[0];
 	if (innermost->line <= 0)
 		return false;

@@ -6,9 +6,8 @@
 #define FXT_TOOLS_SOURCE_LINES_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
-struct fxt_frame_names;
+#include "frame_names.h"
 
 struct fxt_source_place {
 	char file[64];                  /* without folders */
@@ -18,7 +17,7 @@ struct fxt_source_place {
 };
 
 /* Finds the line of an address as its file has it. Returns false if it is not known. `names` may be NULL. */
-bool fxt_source_line(struct fxt_frame_names *names, const char *path, uint64_t address,
+bool fxt_source_line(struct fxt_frame_names *names, const struct fxt_frame_at *at,
 		     struct fxt_source_place *place);
 
 #endif

@@ -28,6 +28,7 @@ struct fxt_module {
 	bool was_opened;
 	struct segment *segments;
 	size_t segment_count, segment_capacity;
+	char *build_id; /* NULL: it is not known */
 	struct fxt_code_file *file; /* NULL: it cannot be opened, or is not the file that was mapped */
 #if HAVE_LIBDW
 	Dwarf_CFI *cfi; /* NULL: there are no unwind tables */
@@ -100,12 +101,19 @@ static void open_once(struct fxt_module *module)
 	module->file = fxt_code_file_open(&wish);
 	if (!module->file)
 		return;
+	module->build_id = fxt_code_file_build_id(module->file);
 	found = fxt_code_file_module(module->file, &bias);
 	elf = dwfl_module_getelf(found, &bias);
 	if (!elf)
 		return;
 	read_segments(module, elf);
 	module->cfi = dwfl_module_eh_cfi(found, &module->cfi_bias);
+}
+
+const char *fxt_module_build_id(struct fxt_module *module)
+{
+	open_once(module);
+	return module->build_id;
 }
 
 uint64_t fxt_module_address(struct fxt_module *module, uint64_t offset)
@@ -365,6 +373,11 @@ bool fxt_module_leave(struct fxt_module *module, uint64_t address, struct fxt_un
 
 #else
 
+const char *fxt_module_build_id(struct fxt_module *module)
+{
+	return module->build_id;
+}
+
 uint64_t fxt_module_address(struct fxt_module *module, uint64_t offset)
 {
 	(void)module;
@@ -394,6 +407,7 @@ void fxt_modules_free(struct fxt_modules *modules)
 		struct fxt_module *module = modules->list[i];
 
 		fxt_code_file_close(module->file);
+		free(module->build_id);
 		free(module->path);
 		free(module->segments);
 		free(module);
