@@ -178,6 +178,7 @@ APPS_C = \
 	tests/apps/host_threads \
 	tests/apps/host_unmaps \
 	tests/apps/host_vforks \
+	tests/apps/inlined \
 	tests/apps/invariants \
 	tests/apps/jumps \
 	tests/apps/parents \
@@ -294,6 +295,9 @@ $(APPS_C): tests/apps/%: tests/apps/%.c
 	$(AM_V_CCLD)$(MKDIR_P) tests/apps && \
 	$(CC) $(FXT_CPPFLAGS) $(CPPFLAGS) -std=gnu11 $(WARN_CFLAGS) $(CFLAGS) $(APP_FLAGS) -pthread \
 		-o $@ $< $(APP_MORE) $(LDFLAGS) $(APP_LIBS)
+
+# The test of names needs debug information of this one, whatever the other programs have.
+tests/apps/inlined: APP_FLAGS += -g -O2 -Wl,--build-id
 
 $(APPS_CXX): tests/apps/%: tests/apps/%.cc
 	$(AM_V_GEN)$(MKDIR_P) tests/apps && \

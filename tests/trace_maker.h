@@ -51,6 +51,11 @@ void woken(bool call_first, unsigned thread_index, const char *name, uint64_t ob
 	   uint64_t to, unsigned waker, uint64_t at, uint64_t id);
 /* Writes a record about an object of a thread's process. It holds from `since` on. */
 void named(unsigned thread_index, const char *type, uint64_t address, const char *name, uint64_t since);
+/* These write what the agent tells of call stacks (tools/analysis/call_stacks.h): a file that code is in,
+ * whose build id may be NULL; and a node without a name, whose caller is `parent` and whose file is `mapping`
+ * (0: none). */
+void mapped(uint64_t id, const char *path, const char *build_id);
+void node(uint64_t id, uint64_t parent, uint64_t mapping, uint64_t offset);
 /* Begins the part of the kernel. Its events are about threads that they name as arguments, and their own
  * thread is a processor. */
 void kernel(void);
@@ -68,6 +73,8 @@ void object_name(uint64_t pid, uint64_t tid, const char *name);
 /* Writes a log record. */
 void said(unsigned thread_index, uint64_t at, const char *message);
 
+/* Writes what was put together to a file. */
+void write_trace(const char *path);
 /* Begins to read what was put together, with `reader`; fxt_reader_free() ends that. */
 void read_trace(void);
 

@@ -40,6 +40,8 @@ PRINTING_FILES = \
 ANALYSIS_FILES = \
 	tools/analysis/block_lifetimes.c \
 	tools/analysis/block_lifetimes.h \
+	tools/analysis/call_stacks.c \
+	tools/analysis/call_stacks.h \
 	tools/analysis/call_tree.c \
 	tools/analysis/call_stacks.h \
 	tools/analysis/call_tree.h \
@@ -93,8 +95,15 @@ LOCKS_FILES = \
 PROGRAMS_FILES = \
 	tools/programs/agent_path.c \
 	tools/programs/agent_path.h \
+	tools/programs/code_file.c \
+	tools/programs/code_file.h \
+	tools/programs/code_lines.c \
+	tools/programs/debug_dirs.c \
+	tools/programs/debug_dirs.h \
 	tools/programs/elf_facts.c \
 	tools/programs/elf_facts.h \
+	tools/programs/frame_names.c \
+	tools/programs/frame_names.h \
 	tools/programs/option_values.c \
 	tools/programs/option_values.h \
 	tools/programs/program.c \
@@ -110,6 +119,10 @@ STACKS_FILES = \
 JOIN_FILES = \
 	tools/join/cut_calls.c \
 	tools/join/cut_calls.h \
+	tools/join/frame_namer.c \
+	tools/join/frame_namer.h \
+	tools/join/frame_records.c \
+	tools/join/frame_records.h \
 	tools/join/join.c \
 	tools/join/join.h \
 	tools/join/merge.c \
@@ -267,7 +280,9 @@ fxt_LDADD = $(TOOLS_LIBS)
 # These unit tests link the tool's objects, unlike those of the writer (tests/local.mk).
 if HAVE_CHECK
 TOOLS_TESTS = \
+	tests/check_call_stacks \
 	tests/check_elf \
+	tests/check_frame_names \
 	tests/check_lifetimes \
 	tests/check_manager \
 	tests/check_objects \
@@ -295,6 +310,15 @@ TOOLS_TESTS_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 TOOLS_TESTS_LIBS = $(TOOLS_LIBS) $(CHECK_LIBS)
 TRACE_MAKER = tests/trace_maker.c tests/trace_maker.h tests/trace_words.h
 LOCK_MAKER = tests/lock_maker.c tests/lock_maker.h $(TRACE_MAKER)
+tests_check_call_stacks_SOURCES = tests/check_call_stacks.c tests/apps/random.h tests/apps/unseen.h \
+	$(TRACE_MAKER)
+tests_check_call_stacks_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_call_stacks_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_call_stacks_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_frame_names_SOURCES = tests/check_frame_names.c $(TRACE_MAKER)
+tests_check_frame_names_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_frame_names_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_frame_names_LDADD = $(TOOLS_TESTS_LIBS)
 tests_check_elf_SOURCES = tests/check_elf.c
 tests_check_elf_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_elf_CFLAGS = $(TOOLS_TESTS_CFLAGS)

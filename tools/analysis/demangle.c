@@ -50,7 +50,8 @@ static bool demangle_into(struct output *out, const char *mangled, int options)
 
 static char *demangle(const struct fxt_text *name, int options)
 {
-	static struct output out;
+	/* Join names frames in a thread of its own (frame_namer.h). */
+	static _Thread_local struct output out;
 	bool mangled =
 		name->bytes > 2 && name->text[0] == '_' && (name->text[1] == 'Z' || name->text[1] == 'R');
 	char *copy;

@@ -62,7 +62,7 @@ static bool put(struct fxt_merge *m, const void *bytes, uint64_t count)
 
 static void begin(struct fxt_merge *m, FILE *out)
 {
-	*m = (struct fxt_merge){.next_id = FIRST_FREE_ID};
+	*m = (struct fxt_merge){.next_id = FIRST_FREE_ID, .frames.not_after = m->frames.not_after};
 	m->buffer = fxt_write_behind_begin(&m->output, out, BUFFER_BYTES);
 }
 
@@ -83,7 +83,8 @@ static bool put_words(struct fxt_merge *m, uint64_t *words, size_t count)
 	return put(m, words, count * FXT_WORD_BYTES);
 }
 
-static bool put_lifetimes(void *context, uint64_t *words, size_t count)
+/* Puts what comes behind the records of all parts. */
+static bool put_behind(void *context, uint64_t *words, size_t count)
 {
 	struct fxt_merge *m = context;
 
@@ -99,7 +100,8 @@ static bool finish(struct fxt_merge *m)
 
 bool fxt_merge_end(struct fxt_merge *m)
 {
-	bool ok = fxt_open_lifetimes_close(&m->lifetimes, put_lifetimes, m);
+	bool ok = fxt_open_lifetimes_close(&m->lifetimes, put_behind, m) &&
+		  fxt_frame_records_put(&m->frames, put_behind, m);
 
 	return finish(m) && ok;
 }
@@ -185,6 +187,7 @@ struct fxt_merged_part {
 	const struct fxt_reader *r;
 	struct fxt_overview overview;
 	struct fxt_map ids;             /* ids of providers in the part -> ids in the archive */
+	struct fxt_frame_part frames;
 	struct fxt_skims skims;
 	struct fxt_record rec;
 };
@@ -304,6 +307,7 @@ static void take(struct fxt_merge *m, struct fxt_reader *r, struct fxt_merged_pa
 {
 	fxt_overview_take(&part->overview, r, rec);
 	take_name(m, part, rec);
+	fxt_frame_part_take(&part->frames, r, rec);
 	/* An event of an unknown type has no thread. */
 	if (rec->type != FXT_RECORD_EVENT || !rec->known)
 		return;
@@ -421,8 +425,16 @@ static struct fxt_merged_part *begin_part(struct fxt_merge *m, const struct fxt_
 static void free_part(struct fxt_merged_part *part)
 {
 	fxt_map_free(&part->ids);
+	fxt_frame_part_free(&part->frames);
 	fxt_overview_free(&part->overview);
 	free(part);
+}
+
+static uint32_t id_in_archive(void *context, uint32_t id)
+{
+	struct fxt_merged_part *part = context;
+
+	return unique_id(part->merge, &part->ids, id);
 }
 
 static void end_part(struct fxt_merged_part *part, struct fxt_reader *r)
@@ -431,6 +443,7 @@ static void end_part(struct fxt_merged_part *part, struct fxt_reader *r)
 
 	fxt_skims_tell(&part->skims);
 	keep_open(part, r);
+	fxt_frame_part_end(&m->frames, &part->frames, r, id_in_archive, part);
 	m->parts++;
 	fxt_merge_add(m, &part->overview, r);
 	free_part(part);
@@ -473,6 +486,7 @@ bool fxt_merge_follow(struct fxt_merge *m, struct fxt_reader *r)
 	r->stop = FXT_STOP_NONE;
 	while (take_next(m, r, m->followed, &ok))
 		;
+	fxt_frame_part_ahead(&m->frames, &m->followed->frames, r);
 	return m->as_it_is && r->stop == FXT_STOP_END;
 }
 
@@ -536,6 +550,7 @@ void fxt_merge_free(struct fxt_merge *m)
 	free(m->worst_name);
 	fxt_untraced_free(&m->untraced);
 	fxt_open_lifetimes_free(&m->lifetimes);
+	fxt_frame_records_free(&m->frames);
 	m->buffered = 0;
 	if (m->buffer)
 		finish(m);

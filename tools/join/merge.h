@@ -4,7 +4,8 @@
  * without its own magic number and without fillers. One part may be there already, as it is, and the others
  * are appended to it; so the only part, or the largest, need not be copied. Functions of C++ and Rust get
  * the names of their source, because viewers show names as they are in the file. Last of all come the ends
- * of what a process left open (open_lifetimes.h).
+ * of what a process left open (open_lifetimes.h) and the names of the functions in call stacks
+ * (frame_records.h).
  *
  * An archive that a manager writes can be followed while it grows, so that little is left to be done when it
  * is whole: then it is what the others are appended to.
@@ -21,6 +22,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "frame_records.h"
 #include "open_lifetimes.h"
 #include "tools/analysis/overview.h"
 #include "tools/common/map.h"
@@ -56,6 +58,8 @@ struct fxt_merge {
 	struct fxt_map running;         /* the providers in it whose processes still run, by their ids */
 	struct fxt_untraced untraced;   /* programs that were executed and left no part */
 	struct fxt_open_lifetimes lifetimes;
+	/* names of functions; what it has in `not_after` may be set before fxt_merge_begin() */
+	struct fxt_frame_records frames;
 	struct fxt_map exits;           /* pids whose own trace says how they ended */
 	uint64_t damaged;               /* records that could not be read and were left out */
 	char *reason;                   /* why something was dropped, as the first part says it; or NULL */

@@ -14,6 +14,7 @@
 #include "tools/common/message.h"
 #include "tools/common/pack.h"
 #include "tools/join/join.h"
+#include "tools/programs/debug_dirs.h"
 
 enum { KEY_COMPRESS = 0x100 };
 
@@ -34,6 +35,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "--compress needs zstd, and fxt was built without it");
 		o->compresses = true;
 		break;
+	case FXT_KEY_DEBUG_DIR: fxt_debug_dirs_add(arg); break;
 	case 'q': o->quiet = true; break;
 	case ARGP_KEY_ARGS:
 		o->from = state->argv + state->next;
@@ -148,6 +150,7 @@ int fxt_command_merge(int argc, char **argv)
 		 "Where the trace goes (default for a directory of fxt record: PROGRAM.PID.fxt beside it)",
 		 0},
 		{"compress", KEY_COMPRESS, 0, 0, "Compress the trace with zstd; fxt reads it as it is", 0},
+		FXT_DEBUG_DIR_OPTION,
 		{"quiet", 'q', 0, 0, "No summary", 0},
 		{0},
 	};

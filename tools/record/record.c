@@ -19,6 +19,7 @@
 #include "tools/join/join.h"
 #include "tools/manager/budget.h"
 #include "tools/programs/agent_path.h"
+#include "tools/programs/debug_dirs.h"
 #include "tools/programs/option_values.h"
 #include "tools/programs/program.h"
 #include "tools/witness/witness.h"
@@ -92,6 +93,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'p': bad = set_pid(o, arg); break;
 	case KEY_SAMPLE: bad = fxt_option_set_hz(&o->hz, arg); break;
 	case KEY_NO_KERNEL: o->lacks_kernel = true; break;
+	case FXT_KEY_DEBUG_DIR: fxt_debug_dirs_add(arg); break;
 	case 'q': o->quiet = true; break;
 	case 'j': o->json = true; break;
 	case ARGP_KEY_ARGS:
@@ -393,6 +395,7 @@ int fxt_command_record(int argc, char **argv)
 		{"trigger-keep", KEY_TRIGGER_KEEP, "N", 0,
 		 "How many snapshots by triggers are kept, the worst (default 4)", 0},
 		{"agent", 'a', "FILE", 0, "The agent's library, when it is not beside fxt", 0},
+		FXT_DEBUG_DIR_OPTION,
 		{"quiet", 'q', 0, 0, "No summary, no messages of the agent", 0},
 		{"json", 'j', 0, 0, "The summary as JSON, on standard error", 0},
 		{0},

@@ -48,7 +48,7 @@ struct fxt_report_options {
 	bool json;
 	/* Functions are sorted by all samples that they are in, and not by those that they ran in. */
 	bool by_total;
-	struct fxt_source_lines *source;        /* finds the lines of functions; NULL: none are looked up */
+	struct fxt_frame_names *source;         /* finds the lines of functions; NULL: none are looked up */
 };
 
 /* -- Calls (report_calls.c) ----------------------------------------------------------------------- */

@@ -11,6 +11,7 @@
 #include "report.h"
 #include "tools/common/command.h"
 #include "tools/common/message.h"
+#include "tools/programs/debug_dirs.h"
 #include "tools/reading/mapped_trace.h"
 #include "tools/stacks/stacks.h"
 
@@ -55,6 +56,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "no FILE was given to write stacks to");
 		*(key == OPTION_FOLDED ? &in->folded : &in->flame) = arg;
 		return 0;
+	case FXT_KEY_DEBUG_DIR: fxt_debug_dirs_add(arg); return 0;
 	case ARGP_KEY_END:
 		if (is_stdout(in->folded) + is_stdout(in->flame) + in->options.json > 1)
 			argp_error(state, "standard output can take one of --json, --folded and --flame");
@@ -123,7 +125,7 @@ static void show(struct fxt_reader *r, void *context)
 	struct fxt_report report;
 	struct stat st;
 
-	in->options.source = fxt_source_lines_open(stat(in->path, &st) == 0 ? st.st_mtime : 0);
+	in->options.source = fxt_frame_names_open(stat(in->path, &st) == 0 ? st.st_mtime : 0);
 	fxt_report_make(&report, r, &in->options);
 	if (!show_stacks(in, &report))
 		;
@@ -132,7 +134,7 @@ static void show(struct fxt_reader *r, void *context)
 	else
 		fxt_report_print(&report, stdout);
 	fxt_report_free(&report);
-	fxt_source_lines_close(in->options.source);
+	fxt_frame_names_close(in->options.source);
 }
 
 int fxt_command_report(int argc, char **argv)
@@ -144,6 +146,7 @@ int fxt_command_report(int argc, char **argv)
 		{"sort", 's', "HOW", 0, "Functions by their own processor time (self) or by total", 0},
 		{"folded", OPTION_FOLDED, "FILE", 0, "Write the stacks of all samples, a line each", 0},
 		{"flame", OPTION_FLAME, "FILE", 0, "Write a flame graph of all samples (SVG)", 0},
+		FXT_DEBUG_DIR_OPTION,
 		FXT_JSON_OPTION,
 		{0},
 	};
@@ -155,6 +158,7 @@ int fxt_command_report(int argc, char **argv)
 	int status;
 
 	fxt_parse(&argp, argc, argv, 0, &in);
+	fxt_debug_dirs_ask_servers();
 	status = fxt_trace_show(in.path, show, &in);
 	return in.failed ? 1 : status;
 }
