@@ -89,8 +89,9 @@ static char *name_without_symbol(const struct file *file, uint64_t offset)
 {
 	const char *slash = strrchr(file->path, '/');
 
+	/* The agent has such a node where it could not follow a stack. */
 	if (!*file->path)
-		return fxt_strdup("[code in no file]");
+		return fxt_strdup(offset ? "[code in no file]" : "[further callers]");
 	return fxt_format("%s+0x%" PRIx64, slash && slash[1] ? slash + 1 : file->path, offset);
 }
 

@@ -2,8 +2,9 @@
  * of the function there, and the debug information of the file tells the lines and the functions that were
  * inlined. Join uses this for the names that it writes into a trace, and report for lines.
  *
- * A frame without a known function has the name "basename+0xoffset", one in no file "[code in no file]". What
- * is asked twice is looked up once. A table of names is for one thread at a time.
+ * A frame without a known function has the name "basename+0xoffset", one in no file "[code in no file]", and
+ * one at no address "[further callers]". What is asked twice is looked up once. A table of names is for one
+ * thread at a time.
  */
 #ifndef FXT_TOOLS_FRAME_NAMES_H
 #define FXT_TOOLS_FRAME_NAMES_H
