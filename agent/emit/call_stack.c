@@ -7,6 +7,7 @@
 #include "agent/base/stack.h"
 #include "agent/stacks/code.h"
 #include "agent/stacks/stack_nodes.h"
+#include "held_locks.h"
 #include "trace_file.h"
 #include "writer/fxt_encode.h"
 
@@ -82,22 +83,34 @@ static uint64_t in_chunk(const struct fxt_thread *thread)
 	return (hold ^ (uint64_t)thread->tid * UINT64_C(0x9e3779b97f4a7c15)) & ~TOLD_FOR_GOOD;
 }
 
-static bool is_told(const struct fxt_thread *thread, _Atomic uint64_t *told)
+/* Returns whether records go to the durable area now. That takes a lock and system calls, for which nobody
+ * waits that waits for the thread's own locks. The area may be full, and after the file was rewritten it is no
+ * longer the trace's. */
+static bool is_durable_now(struct fxt_thread *thread)
+{
+	return atomic_load_explicit(&durable_words, memory_order_relaxed) < DURABLE_WORDS &&
+	       !fxt_agent.buffer.tail_offset && !fxt_holds_lock(thread);
+}
+
+/* Returns whether the record need not be written. One that is in the present chunk alone is written again when
+ * it can be durable, because the records of what it has called will be. */
+static bool is_told(struct fxt_thread *thread, _Atomic uint64_t *told)
 {
 	uint64_t how = atomic_load_explicit(told, memory_order_relaxed);
 
-	return how == for_good() || (how && how == in_chunk(thread));
+	return how == for_good() || (how && how == in_chunk(thread) && !is_durable_now(thread));
 }
 
 static void put(struct fxt_thread *thread, const uint64_t *record, size_t words, _Atomic uint64_t *told)
 {
-	/* After the file was rewritten, the durable area is no longer the trace's. */
-	bool is_durable = !fxt_agent.buffer.tail_offset &&
-			  atomic_load_explicit(&durable_words, memory_order_relaxed) + words <= DURABLE_WORDS;
+	bool is_durable = is_durable_now(thread);
 
 	if (is_durable) {
-		atomic_fetch_add_explicit(&durable_words, (unsigned)words, memory_order_relaxed);
 		is_durable = fxt_storage_durable(fxt_agent.storage, record, words, DURABLE_RESERVE_WORDS);
+		/* When one record found no room, no later one is durable either: so nothing is that has been
+		 * called by something which is not. */
+		atomic_fetch_add_explicit(&durable_words, is_durable ? (unsigned)words : DURABLE_WORDS,
+					  memory_order_relaxed);
 	}
 	if (!is_durable && !fxt_thread_put_extra(thread, record, words))
 		return;

@@ -87,7 +87,7 @@ print(*(call for call in sys.argv[1:] if call in have), max(map(depth, parents),
 
 is none "0" "$(which none malloc close usleep lifetime)"
 is malloc "malloc usleep lifetime 65" "$(which malloc malloc usleep lifetime)"
-is io "close usleep lifetime 65" "$(which "io>0ns" malloc close usleep lifetime)"
+is io "close usleep lifetime 65" "$(which "io>0ns" close usleep lifetime)"
 is frames "close 65" "$(which io:3 close)"
 
 # refused LIST: the library takes no such list, says so, and the program runs on.

@@ -66,6 +66,11 @@ def name(call):
     return f"{call['category']}:{call['name']}"
 
 
+def is_of_stack(record):
+    """Returns whether the object is part of call stacks, and none of the program's."""
+    return record["args"]["type"] in ("frame", "module")
+
+
 def number(text):
     return int(text, 0) if isinstance(text, str) else text
 
@@ -227,7 +232,7 @@ def lifetimes(path):
                   *(["errno", end["errno"]] if "errno" in end else []))
             continue
         detail = [value for key, value in r["args"].items()
-                  if key not in ("fd", "call", "of", "pid")] or ["."]
+                  if key not in ("fd", "call", "of", "pid", "stack")] or ["."]
         end = ended.get(ident)
         if not end:
             moved = "left"
@@ -425,7 +430,7 @@ def objects(path):
 
 
 def told(path):
-    records_of = [r for r in records(path) if r["type"] == "object"]
+    records_of = [r for r in records(path) if r["type"] == "object" and not is_of_stack(r)]
     for r in sorted(records_of, key=lambda r: r.get("args", {}).get("since", 0)):
         print(r["args"]["type"], r["name"])
 
