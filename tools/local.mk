@@ -116,6 +116,22 @@ STACKS_FILES = \
 	tools/stacks/stacks.c \
 	tools/stacks/stacks.h
 
+CALLERS_FILES = \
+	tools/callers/culprit.c \
+	tools/callers/culprit.h \
+	tools/callers/failures.c \
+	tools/callers/failures.h \
+	tools/callers/heap_askers.c \
+	tools/callers/heap_askers.h \
+	tools/callers/heap_askers_json.c \
+	tools/callers/heap_stacks.c \
+	tools/callers/heap_stacks.h \
+	tools/callers/stack_sums.c \
+	tools/callers/stack_sums.h \
+	tools/callers/who.c \
+	tools/callers/who.h \
+	tools/callers/wrapper_names.def
+
 JOIN_FILES = \
 	tools/join/cut_calls.c \
 	tools/join/cut_calls.h \
@@ -259,8 +275,8 @@ TOP_FILES = \
 	tools/top/top_sums.h
 
 TOOLS_SOURCES = $(COMMON_FILES) $(READING_FILES) $(PRINTING_FILES) $(ANALYSIS_FILES) $(DESCRIPTORS_FILES) \
-	$(LOCKS_FILES) $(PROGRAMS_FILES) $(STACKS_FILES) $(JOIN_FILES) $(WITNESS_FILES) $(RECORD_FILES) \
-	$(MANAGER_FILES) $(CHECK_FILES) $(DUMP_FILES) $(REPORT_FILES) $(TOP_FILES)
+	$(LOCKS_FILES) $(PROGRAMS_FILES) $(CALLERS_FILES) $(STACKS_FILES) $(JOIN_FILES) $(WITNESS_FILES) \
+	$(RECORD_FILES) $(MANAGER_FILES) $(CHECK_FILES) $(DUMP_FILES) $(REPORT_FILES) $(TOP_FILES)
 
 TOOLS_CPPFLAGS = $(AM_CPPFLAGS)
 TOOLS_LIBS = libfxttools.la libfxtwriter.la $(JANSSON_LIBS) $(LIBDW_LIBS) $(LIBELF_LIBS) $(LIBIBERTY_LIBS) \
