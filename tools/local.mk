@@ -238,6 +238,7 @@ REPORT_FILES = \
 	tools/report/report_chains_print.c \
 	tools/report/report_command.c \
 	tools/report/report_contention.c \
+	tools/report/report_contention_print.c \
 	tools/report/report_descriptors.c \
 	tools/report/report_descriptors.h \
 	tools/report/report_files.c \
@@ -307,12 +308,14 @@ TOOLS_TESTS = \
 	tests/check_reader \
 	tests/check_report \
 	tests/check_report_chains \
+	tests/check_report_heap_stacks \
 	tests/check_report_lock_facts \
 	tests/check_report_lock_model \
 	tests/check_report_locks \
 	tests/check_report_print \
 	tests/check_report_processor \
 	tests/check_report_processor_print \
+	tests/check_report_stacks \
 	tests/check_skim \
 	tests/check_tools \
 	tests/check_top \
@@ -371,6 +374,11 @@ tests_check_report_chains_SOURCES = tests/check_report_chains.c $(TRACE_MAKER)
 tests_check_report_chains_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_report_chains_CFLAGS = $(TOOLS_TESTS_CFLAGS)
 tests_check_report_chains_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_report_heap_stacks_SOURCES = tests/check_report_heap_stacks.c tests/apps/random.h \
+	tests/apps/unseen.h $(TRACE_MAKER)
+tests_check_report_heap_stacks_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_report_heap_stacks_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_report_heap_stacks_LDADD = $(TOOLS_TESTS_LIBS)
 tests_check_report_lock_facts_SOURCES = tests/check_report_lock_facts.c $(LOCK_MAKER)
 tests_check_report_lock_facts_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_report_lock_facts_CFLAGS = $(TOOLS_TESTS_CFLAGS)
@@ -397,6 +405,10 @@ tests_check_report_processor_print_SOURCES = tests/check_report_processor_print.
 tests_check_report_processor_print_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_report_processor_print_CFLAGS = $(TOOLS_TESTS_CFLAGS)
 tests_check_report_processor_print_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_report_stacks_SOURCES = tests/check_report_stacks.c $(TRACE_MAKER)
+tests_check_report_stacks_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_report_stacks_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_report_stacks_LDADD = $(TOOLS_TESTS_LIBS)
 tests_check_skim_SOURCES = tests/check_skim.c tests/apps/random.h tests/apps/unseen.h tests/trace_words.h
 tests_check_skim_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_skim_CFLAGS = $(TOOLS_TESTS_CFLAGS)

@@ -15,7 +15,12 @@
 /* -- Names ----------------------------------------------------------------------------------------- */
 
 /* Bits of a function: it is skipped for a purpose; and it is so because of its file, whatever its name. */
-enum { HEAP = 1 << FXT_FOR_HEAP, LOCK = 1 << FXT_FOR_LOCK, CALL = 1 << FXT_FOR_CALL, ALL = HEAP | LOCK | CALL };
+enum {
+	HEAP = 1 << FXT_FOR_HEAP,
+	LOCK = 1 << FXT_FOR_LOCK,
+	CALL = 1 << FXT_FOR_CALL,
+	ALL = HEAP | LOCK | CALL
+};
 enum { ALWAYS = 1 << 7 };
 
 struct wrapper {
@@ -43,7 +48,8 @@ static bool is_users(const struct fxt_culprits *c, const char *text)
 static unsigned kind_of_name(const struct fxt_culprits *c, const char *full)
 {
 	struct fxt_text text = fxt_text_of(full);
-	char *name = fxt_shorten_demangled(&text, 0), *with_arguments = fxt_shorten_demangled(&text, SIZE_MAX);
+	char *name = fxt_shorten_demangled(&text, 0),
+	     *with_arguments = fxt_shorten_demangled(&text, SIZE_MAX);
 	unsigned bits = 0;
 
 	if (is_users(c, full) || is_users(c, name) || is_users(c, with_arguments))
@@ -116,7 +122,8 @@ bool fxt_is_wrapper_name(const struct fxt_culprits *c, enum fxt_purpose purpose,
 
 /* Returns the entry of a node's function below `above`. Code without a name is told apart by its address, and
  * code in no file is one function. */
-static struct fxt_slot *entry_of(struct fxt_map *m, const struct fxt_call_frame *f, uint64_t above, bool *fresh)
+static struct fxt_slot *entry_of(struct fxt_map *m, const struct fxt_call_frame *f, uint64_t above,
+				 bool *fresh)
 {
 	uint64_t nameless = UINT64_C(1) << 63 | (uint64_t)(f->module & INT32_MAX) << 32;
 

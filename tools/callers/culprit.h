@@ -1,6 +1,6 @@
-/* Who is responsible: the function on a call stack that did something for itself. Allocators, the libraries of
- * C and C++, wrappers of locks and the agent itself do their callers' work, and are skipped. What is skipped
- * stands in wrapper_names.def, and the user may add to it.
+/* Who is responsible: the function on a call stack that did something for itself. Allocators, the libraries
+ * of C and C++, wrappers of locks and the agent itself do their callers' work, and are skipped. What is
+ * skipped stands in wrapper_names.def, and the user may add to it.
  *
  * Stacks are merged into paths. A path is the chain of functions from the culprit to the outermost, without
  * wrappers, and without the repetitions of a function that calls itself. So stacks of one path may differ in
@@ -30,7 +30,7 @@ struct fxt_call_paths {
 	size_t count, capacity;
 	struct fxt_map by_function;     /* caller's path, and name and module -> place */
 	struct fxt_map shorts;          /* of fxt_path_short() */
-	uint32_t *of_frames;            /* by node: its path plus 1, FXT_NO_PATH: it has none; 0: not asked yet */
+	uint32_t *of_frames; /* by node: its path plus 1, FXT_NO_PATH: it has none; 0: not asked yet */
 	uint32_t *culprits;             /* by node, once its path is known */
 };
 
@@ -54,8 +54,8 @@ uint32_t fxt_path_of(struct fxt_culprits *c, enum fxt_purpose purpose, uint32_t 
 /* Returns the node of the culprit, or FXT_NO_FRAME. It is the node of this stack, where the path has another
  * of the same function. */
 uint32_t fxt_culprit_of(struct fxt_culprits *c, enum fxt_purpose purpose, uint32_t innermost);
-/* Returns a number that paths have in common if the culprit and its next FXT_SHOWN_CALLERS callers are the same,
- * which is what a line of a report shows. */
+/* Returns a number that paths have in common if the culprit and its next FXT_SHOWN_CALLERS callers are the
+ * same, which is what a line of a report shows. */
 enum { FXT_SHOWN_CALLERS = 3 };
 uint32_t fxt_path_short(struct fxt_culprits *c, enum fxt_purpose purpose, uint32_t path);
 /* Returns whether the node's function is skipped; and whether a function with this name would be. */

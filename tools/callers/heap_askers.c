@@ -246,9 +246,9 @@ void fxt_heap_askers_print_head(const struct fxt_heap_askers *a, struct fxt_who 
 		    (!most || one->left.bytes > most->left.bytes))
 			most = one;
 	}
-	label = most ? fxt_who_line(who, FXT_FOR_HEAP, most->innermost, 52) : NULL;
+	label = most ? fxt_who_line(who, FXT_FOR_HEAP, most->innermost, 50) : NULL;
 	if (label)
-		fxt_put_line(out, fxt_format("never freed: %s%s in %s block%s of %s",
+		fxt_put_line(out, fxt_format("never freed: %s%s in %s block%s, asked for by %s",
 					     most->is_estimate ? "about " : "",
 					     fxt_bytes(in_64_bits(most->left.bytes)).text,
 					     fxt_count(most->left.blocks).text,

@@ -1,5 +1,5 @@
-/* The heap by who asked for it: the sums of heap_stacks.h under the functions that are responsible, as a section of
- * fxt report, as JSON, and as weights of stacks.
+/* The heap by who asked for it: the sums of heap_stacks.h under the functions that are responsible, as a
+ * section of fxt report, as JSON, and as weights of stacks.
  */
 #ifndef FXT_TOOLS_HEAP_ASKERS_H
 #define FXT_TOOLS_HEAP_ASKERS_H

@@ -210,8 +210,8 @@ static void begin(struct fxt_heap_stacks *h, struct fxt_heap_process *p, struct 
 	add(h, p, slot, &b);
 }
 
-void fxt_heap_stacks_life(struct fxt_heap_stacks *h, const struct fxt_reader *r, struct fxt_call_stacks *stacks,
-			  const struct fxt_record *rec)
+void fxt_heap_stacks_life(struct fxt_heap_stacks *h, const struct fxt_reader *r,
+			  struct fxt_call_stacks *stacks, const struct fxt_record *rec)
 {
 	struct fxt_heap_process *p = process_of(h, r, rec);
 	struct fxt_slot *s;
@@ -232,8 +232,9 @@ void fxt_heap_stacks_life(struct fxt_heap_stacks *h, const struct fxt_reader *r,
 		begin(h, p, stacks, rec, s);
 }
 
-void fxt_heap_stacks_got(struct fxt_heap_stacks *h, const struct fxt_reader *r, struct fxt_call_stacks *stacks,
-			 const struct fxt_record *rec, uint64_t block, uint64_t bytes)
+void fxt_heap_stacks_got(struct fxt_heap_stacks *h, const struct fxt_reader *r,
+			 struct fxt_call_stacks *stacks, const struct fxt_record *rec, uint64_t block,
+			 uint64_t bytes)
 {
 	struct fxt_heap_process *p = process_of(h, r, rec);
 	struct fxt_heap_block b = {.gaps = p->gaps, .bytes = bytes, .blocks = 1};
@@ -261,7 +262,8 @@ void fxt_heap_stacks_gave(struct fxt_heap_stacks *h, const struct fxt_reader *r,
 		take_away(h, &h->at_address, s);
 }
 
-void fxt_heap_stacks_forget(struct fxt_heap_stacks *h, const struct fxt_reader *r, const struct fxt_record *rec)
+void fxt_heap_stacks_forget(struct fxt_heap_stacks *h, const struct fxt_reader *r,
+			    const struct fxt_record *rec)
 {
 	struct fxt_heap_process *p = process_of(h, r, rec);
 

@@ -2,12 +2,12 @@
  * was, and all of it.
  *
  * Where each call that takes memory has its stack (FXT_STACKS=malloc), the figures are exact. Otherwise large
- * blocks and mappings have lifetimes with a stack, and of smaller blocks some were drawn, each of which stands
- * for as many bytes as it says. A process without any stack is not here.
+ * blocks and mappings have lifetimes with a stack, and of smaller blocks some were drawn, each of which
+ * stands for as many bytes as it says. A process without any stack is not here.
  *
- * Memory is taken for each stack and each block that is there, and not for those that are gone. The sums at the
- * peak need no second pass: a stack whose sums were not touched since the peak had the same sums then, so they
- * are put aside when they are touched next.
+ * Memory is taken for each stack and each block that is there, and not for those that are gone. The sums at
+ * the peak need no second pass: a stack whose sums were not touched since the peak had the same sums then, so
+ * they are put aside when they are touched next.
  */
 #ifndef FXT_TOOLS_HEAP_STACKS_H
 #define FXT_TOOLS_HEAP_STACKS_H
@@ -76,15 +76,17 @@ bool fxt_heap_stacks_want(const struct fxt_record *rec);
 void fxt_heap_stacks_see(struct fxt_heap_stacks *h, const struct fxt_reader *r, const struct fxt_record *rec);
 
 /* The replay, in the order of time. All stacks are known. Takes a wanted event. */
-void fxt_heap_stacks_life(struct fxt_heap_stacks *h, const struct fxt_reader *r, struct fxt_call_stacks *stacks,
-			  const struct fxt_record *rec);
+void fxt_heap_stacks_life(struct fxt_heap_stacks *h, const struct fxt_reader *r,
+			  struct fxt_call_stacks *stacks, const struct fxt_record *rec);
 /* Take what a call did: it got a block at its end, or gave one up at its start. */
-void fxt_heap_stacks_got(struct fxt_heap_stacks *h, const struct fxt_reader *r, struct fxt_call_stacks *stacks,
-			 const struct fxt_record *rec, uint64_t block, uint64_t bytes);
+void fxt_heap_stacks_got(struct fxt_heap_stacks *h, const struct fxt_reader *r,
+			 struct fxt_call_stacks *stacks, const struct fxt_record *rec, uint64_t block,
+			 uint64_t bytes);
 void fxt_heap_stacks_gave(struct fxt_heap_stacks *h, const struct fxt_reader *r, const struct fxt_record *rec,
 			  uint64_t block);
 /* Forgets what the program has: recording starts after a gap. */
-void fxt_heap_stacks_forget(struct fxt_heap_stacks *h, const struct fxt_reader *r, const struct fxt_record *rec);
+void fxt_heap_stacks_forget(struct fxt_heap_stacks *h, const struct fxt_reader *r,
+			    const struct fxt_record *rec);
 
 /* Completes the sums. */
 void fxt_heap_stacks_finish(struct fxt_heap_stacks *h);

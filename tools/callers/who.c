@@ -206,7 +206,8 @@ char *fxt_who_culprit(struct fxt_who *w, enum fxt_purpose purpose, uint32_t inne
 }
 
 /* Returns functions of a stack from `first` on, in one line. */
-static char *join(struct fxt_who *w, enum fxt_purpose purpose, uint32_t innermost, size_t first, size_t columns)
+static char *join(struct fxt_who *w, enum fxt_purpose purpose, uint32_t innermost, size_t first,
+		  size_t columns)
 {
 	struct fxt_who_function list[1 + FXT_SHOWN_CALLERS];
 	size_t count = fxt_who_functions(w, purpose, innermost, false, list, 1 + FXT_SHOWN_CALLERS), used = 0;

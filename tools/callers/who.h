@@ -42,14 +42,15 @@ size_t fxt_who_functions(struct fxt_who *w, enum fxt_purpose purpose, uint32_t i
 			 struct fxt_who_function *list, size_t room);
 void fxt_who_free_functions(struct fxt_who_function *list, size_t count);
 
-/* Returns the culprit with its line, in at most `columns` characters. Returns NULL if it is not known. The caller
- * frees the text of this and the next two. */
+/* Returns the culprit with its line, in at most `columns` characters. Returns NULL if it is not known. The
+ * caller frees the text of this and the next two. */
 char *fxt_who_culprit(struct fxt_who *w, enum fxt_purpose purpose, uint32_t innermost, size_t columns);
 /* Returns its callers, as many as have room, each with "< " in front; NULL: there are none. */
 char *fxt_who_callers(struct fxt_who *w, enum fxt_purpose purpose, uint32_t innermost, size_t columns);
 /* Returns both in one line, or NULL. */
 char *fxt_who_line(struct fxt_who *w, enum fxt_purpose purpose, uint32_t innermost, size_t columns);
-/* Prints the culprit and all callers, a line each, at most `top` lines. Prints nothing if nothing is known. */
+/* Prints the culprit and all callers, a line each, at most `top` lines. Prints nothing if nothing is
+ * known. */
 void fxt_who_print(struct fxt_who *w, enum fxt_purpose purpose, uint32_t innermost, size_t top, FILE *out);
 
 struct fxt_json;

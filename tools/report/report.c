@@ -48,8 +48,8 @@ static bool is_arrow(const struct fxt_record *rec)
 	return fxt_text_is(&rec->name, "released") || fxt_text_is(&rec->name, "resumed");
 }
 
-/* Returns whether the instant stands for a call of which only the begin is seen, as dlopen and vfork. Those of the
- * agent, lines of the program's log, and what tells of a stack are no calls. */
+/* Returns whether the instant stands for a call of which only the begin is seen, as dlopen and vfork. Those
+ * of the agent, lines of the program's log, and what tells of a stack are no calls. */
 static bool is_call(const struct fxt_record *rec)
 {
 	return !fxt_log_has_event(rec) && !fxt_text_is(&rec->category, "agent") &&

@@ -53,7 +53,7 @@ struct fxt_report_options {
 	/* Functions are sorted by the samples that they ran in, or by all that they are in (TOTAL); see
 	 * heap_askers.h for the heap. Calls and waits are sorted by time, or by number (COUNT). */
 	enum fxt_sort sort;
-	const char *wrappers;           /* globs of functions that are never to blame; NULL: none but those known */
+	const char *wrappers; /* globs of functions that are never to blame; NULL: none but those known */
 	struct fxt_frame_names *source;         /* finds the lines of functions; NULL: none are looked up */
 };
 
@@ -251,7 +251,8 @@ struct fxt_call_in_progress {
 struct fxt_call_stack {
 	struct fxt_call_in_progress *list;
 	size_t count, capacity;
-	/* when the thread last said that it was about to be blocked, and the innermost node of its stack then */
+	/* when the thread last said that it was about to be blocked, and the innermost node of its stack
+	 * then */
 	uint64_t blocked_ns;
 	uint32_t blocked_in;
 	bool has_blocked;
@@ -301,6 +302,9 @@ void fxt_calls_in_progress_free(struct fxt_calls_in_progress *o);
 
 /* -- Locks that were taken (report_contention.c) --------------------------------------------------- */
 
+/* Stands in the place of a function that is not known. */
+#define FXT_NO_PLACE "?"
+
 struct fxt_contended {
 	const char *kind;
 	uint64_t pid, lock;
@@ -310,8 +314,8 @@ struct fxt_contended {
 	/* The holders had held it so long already, in so many waits of which that is known. */
 	uint64_t held_ns, held_count;
 	uint64_t key;                   /* of the lock: that of its name, or of its address */
-	/* Innermost nodes: of the stack that waited longest here, and of the one that let such a wait go on, which
-	 * ended waits of so long; or FXT_NO_FRAME. */
+	/* Innermost nodes: of the stack that waited longest here, and of the one that let such a wait go on,
+	 * which ended waits of so long; or FXT_NO_FRAME. */
 	uint32_t innermost, holder;
 	uint64_t holder_ns;
 };
@@ -341,15 +345,15 @@ struct fxt_contention {
 	size_t blocked_count, blocked_capacity;
 };
 
-/* Takes a finished call, with the innermost node of its stack. Only those whose arguments say that the lock was
- * taken are counted. */
+/* Takes a finished call, with the innermost node of its stack. Only those whose arguments say that the lock
+ * was taken are counted. */
 void fxt_contention_take(struct fxt_contention *c, struct fxt_reader *r, const struct fxt_record *rec,
 			 const char *kind, uint64_t duration_ns, uint32_t innermost);
-/* Returns whether the event is the instant of a thread that has given up a lock for which others wait, with its
- * stack. */
+/* Returns whether the event is the instant of a thread that has given up a lock for which others wait, with
+ * its stack. */
 bool fxt_contention_is_unlock(const struct fxt_record *rec);
-/* Takes such an instant, or a finished call, in the order of ends. All calls were taken by fxt_contention_take()
- * before. */
+/* Takes such an instant, or a finished call, in the order of ends. All calls were taken by
+ * fxt_contention_take() before. */
 void fxt_contention_order(struct fxt_contention *c, struct fxt_reader *r, struct fxt_call_stacks *stacks,
 			  const struct fxt_record *rec);
 /* Takes the instant that tells what a thread begins to wait for. */
@@ -360,6 +364,8 @@ void fxt_contention_thread(struct fxt_contention *c, struct fxt_reader *r, const
  * `open` is finished. */
 void fxt_contention_finish(struct fxt_contention *c, struct fxt_reader *r, struct fxt_who *who,
 			   const struct fxt_calls_in_progress *open, enum fxt_sort sort);
+/* Returns the index of the thread that holds what a thread is blocked on; -1: not known. */
+int64_t fxt_contention_holder(const struct fxt_contention *c, const struct fxt_reader *r, size_t thread);
 /* Returns the lock's name, or its address if it has none. The caller frees it. */
 char *fxt_contention_lock(const struct fxt_object *known, uint64_t lock);
 void fxt_contention_print(const struct fxt_contention *c, const struct fxt_reader *r, struct fxt_who *who,

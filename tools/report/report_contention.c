@@ -1,23 +1,19 @@
-/* fxt report: the section on contended locks. It says which functions wanted a lock and which had taken
- * it, and which thread waits for which when the trace ends. The agent's arguments of a call that found
- * its lock taken tell this: `at`, `holder`, `held_ns`, `held_at`. See report.h. */
+/* fxt report: the section on contended locks. It says which functions wanted a lock and which had taken it,
+ * and which thread waits for which when the trace ends. The agent's arguments of a call that found its lock
+ * taken tell this: `at`, `holder`, `held_ns`, `held_at`. The file report_contention_print.c prints it. See
+ * report.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
 
-#include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "report.h"
 #include "tools/common/message.h"
-#include "tools/printing/print.h"
-
-#define UNKNOWN "?"     /* a place */
 
 static uint32_t place_of(struct fxt_reader *r, const struct fxt_record *rec, const char *name)
 {
-	static const struct fxt_text unknown = {.text = UNKNOWN, .bytes = sizeof(UNKNOWN) - 1};
+	static const struct fxt_text unknown = {.text = FXT_NO_PLACE, .bytes = sizeof(FXT_NO_PLACE) - 1};
 	const struct fxt_text *place = fxt_argument_text(rec, name);
 
 	return fxt_symbol(r, place && place->bytes ? place : &unknown);
@@ -30,8 +26,8 @@ static bool lock_of(const struct fxt_record *rec, uint64_t *lock)
 	       fxt_argument_u64(&rec->args[0], lock);
 }
 
-/* Returns the place of the entry for the lock of a call that found it taken, and for who wanted it. *fresh: it
- * has to be filled in. */
+/* Returns the place of the entry for the lock of a call that found it taken, and for who wanted it. *fresh:
+ * it has to be filled in. */
 static size_t entry_of(struct fxt_contention *c, struct fxt_reader *r, const struct fxt_record *rec,
 		       uint64_t lock, uint32_t innermost, bool *fresh)
 {
@@ -184,9 +180,9 @@ static void merge(struct fxt_contention *c, struct fxt_who *who, enum fxt_sort s
 			one.holder_ns = most.total_ns;
 		}
 		s = fxt_map_put(&lines, one.key,
-				path == FXT_NO_PATH
-					? (uint64_t)one.at << 32 | one.held_at
-					: UINT64_C(1) << 63 | fxt_path_short(&who->culprits, FXT_FOR_LOCK, path),
+				path == FXT_NO_PATH ? (uint64_t)one.at << 32 | one.held_at
+						    : UINT64_C(1) << 63 | fxt_path_short(&who->culprits,
+											 FXT_FOR_LOCK, path),
 				&fresh);
 		if (fresh) {
 			s->value[0] = kept;
@@ -269,8 +265,7 @@ void fxt_contention_blocked(struct fxt_contention *c, struct fxt_reader *r, cons
 		b->held_since_ns = b->since_ns - held_ns;
 }
 
-/* Returns the index of the thread that holds what a thread is blocked on; -1: not known. */
-static int64_t holder_of(const struct fxt_contention *c, const struct fxt_reader *r, size_t thread)
+int64_t fxt_contention_holder(const struct fxt_contention *c, const struct fxt_reader *r, size_t thread)
 {
 	const struct fxt_slot *s;
 
@@ -292,12 +287,12 @@ static void find_circles(struct fxt_contention *c, const struct fxt_reader *r)
 
 		while (at >= 0 && (size_t)at < c->blocked_count && !walks[at]) {
 			walks[at] = i + 1;
-			at = holder_of(c, r, (size_t)at);
+			at = fxt_contention_holder(c, r, (size_t)at);
 		}
 		while (at >= 0 && (size_t)at < c->blocked_count && walks[at] == i + 1 &&
 		       !c->blocked[at].is_in_circle) {
 			c->blocked[at].is_in_circle = true;
-			at = holder_of(c, r, (size_t)at);
+			at = fxt_contention_holder(c, r, (size_t)at);
 		}
 	}
 	free(walks);
@@ -320,149 +315,6 @@ void fxt_contention_finish(struct fxt_contention *c, struct fxt_reader *r, struc
 	find_circles(c, r);
 }
 
-/* -- Printing ---------------------------------------------------------------------------------- */
-
-char *fxt_contention_lock(const struct fxt_object *known, uint64_t lock)
-{
-	return known ? fxt_strdup(known->label) : fxt_format("0x%" PRIx64, lock);
-}
-
-static char *place(const struct fxt_reader *r, uint32_t symbol)
-{
-	struct fxt_text text = fxt_symbol_text(r, symbol);
-
-	return fxt_function_label(&text, 40);
-}
-
-enum { LABEL = 32 };
-#define FIGURES " %10s %12s %9s\n"
-
-/* Prints who wanted the lock and who held it. Stacks say more than the names of the innermost functions. */
-static void print_places(const struct fxt_contended *one, const struct fxt_reader *r, struct fxt_who *who,
-			 FILE *out)
-{
-	enum { ROOM = FXT_COLUMNS - 16 };
-	char *at = place(r, one->at), *held_at = place(r, one->held_at), *held, *held_for;
-	char *waiter = fxt_who_line(who, FXT_FOR_LOCK, one->innermost, ROOM),
-	     *holder = fxt_who_line(who, FXT_FOR_LOCK, one->holder, ROOM - 20);
-
-	if (holder)
-		held = fxt_format("held by %s", holder);
-	else
-		held = strcmp(held_at, UNKNOWN) != 0 ? fxt_format("held in %s", held_at) : fxt_strdup("");
-	held_for = *held && one->held_count
-			   ? fxt_format(" for %s", fxt_duration(one->held_ns / one->held_count).text)
-			   : fxt_strdup("");
-	if (waiter || holder) {
-		fxt_put_line(out, waiter ? fxt_format("      wanted by %s", waiter)
-					 : fxt_format("      wanted in %s", at));
-		if (*held)
-			fxt_put_line(out, fxt_format("      %s%s%s", held, holder && *held_for ? "," : "",
-						     held_for));
-	} else {
-		fxt_put_line(out, fxt_format("      wanted in %s%s%s%s", at, *held ? ", " : "", held,
-					     held_for));
-	}
-	free(waiter);
-	free(holder);
-	free(held_for);
-	free(held);
-	free(held_at);
-	free(at);
-}
-
-static void print_contended(const struct fxt_contended *one, const struct fxt_reader *r, struct fxt_who *who,
-			    FILE *out)
-{
-	char *lock = fxt_contention_lock(one->known, one->lock), *what = fxt_wait_name(one->kind, lock);
-
-	fxt_put_label(out, what, LABEL);
-	fprintf(out, FIGURES, fxt_duration(one->total_ns).text, fxt_count(one->count).text,
-		fxt_duration(one->max_ns).text);
-	print_places(one, r, who, out);
-	free(what);
-	free(lock);
-}
-
-static void print_joining(const struct fxt_contention *c, size_t thread, const struct fxt_reader *r,
-			  uint64_t end_ns, bool with_process, FILE *out)
-{
-	const struct fxt_blocked *b = &c->blocked[thread];
-	char *who = fxt_thread_label(r, (uint32_t)thread, with_process);
-	int64_t holder = holder_of(c, r, thread);
-	char *whom =
-		holder >= 0 ? fxt_thread_label(r, (uint32_t)holder, with_process) : fxt_strdup("a thread");
-
-	fxt_put_line(out,
-		     fxt_format("  %s has waited %s for %s to end", who,
-				fxt_duration(fxt_ns_between(b->since_ns, end_ns)).text, whom));
-	free(whom);
-	free(who);
-}
-
-static void print_blocked(const struct fxt_contention *c, size_t thread, const struct fxt_reader *r,
-			  uint64_t end_ns, bool with_process, bool with_stack, FILE *out)
-{
-	const struct fxt_blocked *b = &c->blocked[thread];
-	char *who = fxt_thread_label(r, (uint32_t)thread, with_process), *at = place(r, b->at),
-	     *held_at = place(r, b->held_at);
-	char *lock = fxt_contention_lock(b->known, b->lock);
-	int64_t holder = holder_of(c, r, thread);
-
-	fxt_put_line(out, fxt_format("  %s has waited %s%s%s for %s%s", who,
-				     fxt_duration(fxt_ns_between(b->since_ns, end_ns)).text,
-				     with_stack ? "" : " in ", with_stack ? "" : at, lock,
-				     holder >= 0 ? "," : ""));
-	if (holder >= 0) {
-		char *by = fxt_thread_label(r, (uint32_t)holder, with_process);
-		char *since = b->held_since_ns && end_ns > b->held_since_ns
-				      ? fxt_format(" %s before the end",
-						   fxt_duration(end_ns - b->held_since_ns).text)
-				      : fxt_strdup("");
-
-		fxt_put_line(out, fxt_format("      which %s took in %s%s", by, held_at, since));
-		free(since);
-		free(by);
-	}
-	free(lock);
-	free(held_at);
-	free(at);
-	free(who);
-}
-
-/* Prints a thread, and its stack. */
-static void print_one(const struct fxt_report *report, uint32_t thread, FILE *out)
-{
-	enum { SHOWN = 6 };             /* as many functions leave other threads room on the first screen */
-	const struct fxt_contention *c = &report->contention;
-	uint64_t end_ns = fxt_ends_ns(&report->process_ends, report->r->threads[thread].pid);
-	uint32_t innermost = fxt_calls_in_progress_stack(&report->open, thread);
-	bool with_stack = fxt_path_of(&report->who->culprits, FXT_FOR_LOCK, innermost) != FXT_NO_PATH;
-	size_t top = report->options.top;
-
-	if (c->blocked[thread].is_join)
-		print_joining(c, thread, report->r, end_ns, report->has_processes, out);
-	else
-		print_blocked(c, thread, report->r, end_ns, report->has_processes, with_stack, out);
-	fxt_who_print(report->who, FXT_FOR_LOCK, innermost, top == FXT_TOP_ALL ? top : SHOWN, out);
-}
-
-static void print_blocked_ones(const struct fxt_report *report, bool circle, const char *title, FILE *out)
-{
-	const struct fxt_contention *c = &report->contention;
-	size_t shown = 0;
-
-	for (size_t i = 0; i < c->blocked_count; i++) {
-		if (!c->blocked[i].is_blocked || c->blocked[i].is_in_circle != circle ||
-		    shown++ >= report->options.top)
-			continue;
-		if (shown == 1)
-			fprintf(out, "\n%s\n", title);
-		print_one(report, (uint32_t)i, out);
-	}
-	fxt_put_more(out, shown, report->options.top);
-}
-
 bool fxt_contention_is_deadlock(const struct fxt_contention *c)
 {
 	for (size_t i = 0; i < c->blocked_count; i++) {
@@ -470,29 +322,6 @@ bool fxt_contention_is_deadlock(const struct fxt_contention *c)
 			return true;
 	}
 	return false;
-}
-
-void fxt_contention_print_blocked(const struct fxt_report *report, FILE *out)
-{
-	print_blocked_ones(report, true, "DEADLOCK", out);
-	print_blocked_ones(report, false, "BLOCKED AT THE END", out);
-}
-
-void fxt_contention_print(const struct fxt_contention *c, const struct fxt_reader *r, struct fxt_who *who,
-			  size_t top, FILE *out)
-{
-	enum { WORTH_A_LINE = 20 };
-	size_t shown = 0, most = (top + 1) / 2;
-
-	if (c->count == 0)
-		return;
-	fxt_put_title(out, "CONTENDED LOCKS", LABEL);
-	fprintf(out, FIGURES, "waited", "count", "longest");
-	/* Each lock takes two lines. One that took next to nothing beside the first is left out. */
-	for (; shown < c->count && shown < most &&
-	     (top == FXT_TOP_ALL || c->list[shown].total_ns >= c->list[0].total_ns / WORTH_A_LINE); shown++)
-		print_contended(&c->list[shown], r, who, out);
-	fxt_put_more(out, c->count, shown);
 }
 
 void fxt_contention_free(struct fxt_contention *c)

@@ -1,7 +1,8 @@
-/* fxt report: tells of descriptors that were still open when their process or the trace ended, by the
- * call that made them, and who made that call if that is known. It leaves out standard input, output and error. It also leaves out descriptors that a
- * process inherited, which did not begin in it, and those that a program had when another one replaced it,
- * which are closed or the other program's; nor does it tell of those from before a gap (gaps.h). */
+/* fxt report: tells of descriptors that were still open when their process or the trace ended, by the call
+ * that made them, and who made that call if that is known. It leaves out standard input, output and error. It
+ * also leaves out descriptors that a process inherited, which did not begin in it, and those that a program
+ * had when another one replaced it, which are closed or the other program's; nor does it tell of those from
+ * before a gap (gaps.h). */
 #ifndef FXT_TOOLS_REPORT_DESCRIPTORS_H
 #define FXT_TOOLS_REPORT_DESCRIPTORS_H
 
@@ -20,7 +21,7 @@ struct fxt_left {
 	uint64_t pid, count;
 	uint64_t since_ns;              /* when the oldest was made */
 	uint32_t innermost;             /* node of the stack that made the oldest, or FXT_NO_FRAME */
-	uint32_t path;                  /* FXT_NO_PATH: it is not known who made them, and all have the label */
+	uint32_t path; /* FXT_NO_PATH: it is not known who made them, and all have the label */
 	bool is_mixed;                  /* they have different labels, of which this is the oldest's */
 };
 

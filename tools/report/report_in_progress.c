@@ -196,8 +196,8 @@ static void print_call(const struct fxt_call_in_progress *call, struct fxt_reade
 	free(name);
 }
 
-/* Prints the stack of a thread in its innermost call, unless it was printed with the threads that are blocked. The
- * stack of a first thread is worth lines, because its program hangs. */
+/* Prints the stack of a thread in its innermost call, unless it was printed with the threads that are
+ * blocked. The stack of a first thread is worth lines, because its program hangs. */
 static void print_stack(const struct fxt_report *report, uint32_t thread, FILE *out)
 {
 	const struct fxt_contention *c = &report->contention;

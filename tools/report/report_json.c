@@ -127,8 +127,8 @@ static void put_caller(struct fxt_json *j, const struct fxt_report *report, cons
 	enum fxt_purpose purpose = fxt_call_purpose(report->r, c->category);
 	struct fxt_stack_sum most;
 
-	if (!fxt_stack_sums_most(&report->call_stacks, fxt_call_key(c->category, c->name), report->who, purpose,
-				 &most))
+	if (!fxt_stack_sums_most(&report->call_stacks, fxt_call_key(c->category, c->name), report->who,
+				 purpose, &most))
 		return;
 	fxt_json_object(j, "most_by");
 	fxt_json_u64(j, "count", most.count);

@@ -217,7 +217,8 @@ static int groups_by_bytes(const void *a, const void *b)
 }
 
 /* Makes the lines of the section, which has none about what the C++ library keeps for itself. */
-static struct group *put_together(const struct fxt_leaks *l, const struct fxt_heap_stacks *by_stack, size_t *count)
+static struct group *put_together(const struct fxt_leaks *l, const struct fxt_heap_stacks *by_stack,
+				  size_t *count)
 {
 	struct group *list = fxt_alloc(l->count, sizeof(*list));
 	size_t all = 0;
@@ -269,8 +270,8 @@ static void print_group(const struct group *group, const struct fxt_reader *r, F
 	free(function);
 }
 
-void fxt_leaks_print(const struct fxt_leaks *l, const struct fxt_reader *r, const struct fxt_heap_stacks *by_stack,
-		     size_t top, FILE *out)
+void fxt_leaks_print(const struct fxt_leaks *l, const struct fxt_reader *r,
+		     const struct fxt_heap_stacks *by_stack, size_t top, FILE *out)
 {
 	enum { WORTH_A_SECTION = 1 << 16, WORTH_A_HINT = 10 /* a tenth of all bytes */ };
 	uint64_t bytes = 0, unknown_bytes = 0;

@@ -287,7 +287,8 @@ static void print_files(const struct fxt_report *report, FILE *out)
 
 static void print_calls(const struct fxt_report *report, FILE *out)
 {
-	fxt_calls_print(&report->calls, report->r, &report->call_stacks, report->who, report->options.top, out);
+	fxt_calls_print(&report->calls, report->r, &report->call_stacks, report->who, report->options.top,
+			out);
 }
 
 static void print_processor(const struct fxt_report *report, FILE *out)
@@ -390,8 +391,8 @@ void fxt_report_print(const struct fxt_report *report, FILE *out)
 		{fxt_samples_ns(&report->processor, report->processor.tree.samples), print_processor},
 	};
 
-	print_head(report, computes && !is_stuck && !leaks_memory && !leaks_descriptors, leaks_memory && !is_stuck,
-		   out);
+	print_head(report, computes && !is_stuck && !leaks_memory && !leaks_descriptors,
+		   leaks_memory && !is_stuck, out);
 	fxt_contention_print_blocked(report, out);
 	if (is_stuck) {
 		print_open(report, out);
@@ -414,7 +415,8 @@ void fxt_report_print(const struct fxt_report *report, FILE *out)
 		print_heap(report, out);
 	if (!leaks_descriptors)
 		print_descriptors(report, out);
-	fxt_failures_print(&report->failures, report->who, report->overview.first_ns, report->options.top, out);
+	fxt_failures_print(&report->failures, report->who, report->overview.first_ns, report->options.top,
+			   out);
 	if (!is_stuck) {
 		print_log(report, out);
 		print_open(report, out);

@@ -135,7 +135,8 @@ void fxt_stacks_begin(struct fxt_stacks *s, enum fxt_stacks_unit unit)
 
 /* Returns the name of a function of which the trace has this symbol as its name. Other code is named by its
  * file. */
-static const char *label_of_frame(struct fxt_stacks *s, const struct fxt_reader *r, const struct fxt_call_frame *f)
+static const char *label_of_frame(struct fxt_stacks *s, const struct fxt_reader *r,
+				  const struct fxt_call_frame *f)
 {
 	uint32_t symbol = f->name ? f->name : f->module;
 	struct fxt_text text = symbol ? fxt_symbol_text(r, symbol) : fxt_text_of("[code in no file]");

@@ -1,5 +1,5 @@
-/* Stacks with weights, for other tools and for the eye: fxt report --folded and --flame. The weights are samples of
- * the processor, bytes of the heap, or time in waits.
+/* Stacks with weights, for other tools and for the eye: fxt report --folded and --flame. The weights are
+ * samples of the processor, bytes of the heap, or time in waits.
  *
  * Stacks are merged from the outermost function: functions that processes of one name called in the same
  * order are one stack, at whatever addresses. Both outputs cost memory for each merged stack. Stacks may be
