@@ -63,6 +63,7 @@ ANALYSIS_FILES = \
 	tools/analysis/process_ends.h \
 	tools/analysis/processor_time.c \
 	tools/analysis/processor_time.h \
+	tools/analysis/stack_instants.h \
 	tools/analysis/switch_times.c \
 	tools/analysis/switch_times.h
 

@@ -292,4 +292,5 @@ void fxt_who_json(struct fxt_who *w, struct fxt_json *j, const char *key, enum f
 		fxt_json_end(j);
 	}
 	fxt_json_end(j);
+	fxt_who_free_functions(list, count);
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/analysis/stack_instants.h"
 #include "tools/common/message.h"
 
 static bool in_list(const char *list, const struct fxt_text *name)
@@ -53,8 +54,7 @@ static bool is_arrow(const struct fxt_record *rec)
 static bool is_call(const struct fxt_record *rec)
 {
 	return !fxt_log_has_event(rec) && !fxt_text_is(&rec->category, "agent") &&
-	       !fxt_contention_is_unlock(rec) &&
-	       !(fxt_text_is(&rec->name, "blocked") && fxt_argument(rec, "stack"));
+	       !fxt_tells_unlocked(rec) && !fxt_tells_blocked(rec);
 }
 
 /* The key of the third pass (fxt_order_key), which takes flows and the calls that they may end in, in the
@@ -74,7 +74,7 @@ static bool end_of(void *context, const struct fxt_record *rec, uint64_t *key_ns
 			*key_ns = FXT_ORDER_WITH_LAST;
 		return rec->subtype == FXT_EVENT_FLOW_BEGIN || rec->subtype == FXT_EVENT_FLOW_END;
 	}
-	if (fxt_contention_is_unlock(rec)) {
+	if (fxt_tells_unlocked(rec)) {
 		*key_ns = fxt_ns(rec->provider, rec->ticks);
 		return is_chosen(report, rec);
 	}
@@ -204,7 +204,7 @@ static void take_event(struct fxt_report *report, const struct fxt_record *rec)
 		if (is_call(rec))
 			fxt_calls_take(&report->calls, fxt_symbol(report->r, &rec->category),
 				       fxt_symbol(report->r, &rec->name), 0);
-		else if (fxt_text_is(&rec->name, "blocked"))
+		else if (fxt_tells_blocked(rec))
 			fxt_calls_in_progress_blocked(&report->open, rec,
 						      fxt_call_stack_of(&report->who->stacks, rec));
 		else if (fxt_text_is(&rec->name, "contended") && fxt_text_is(&rec->category, "agent"))

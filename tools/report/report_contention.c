@@ -79,12 +79,6 @@ void fxt_contention_take(struct fxt_contention *c, struct fxt_reader *r, const s
 
 /* -- Who held it --------------------------------------------------------------------------------- */
 
-bool fxt_contention_is_unlock(const struct fxt_record *rec)
-{
-	return rec->subtype == FXT_EVENT_INSTANT && fxt_text_is(&rec->name, "unlocked") &&
-	       fxt_argument(rec, "stack");
-}
-
 static void take_unlock(struct fxt_contention *c, const struct fxt_reader *r, struct fxt_call_stacks *stacks,
 			const struct fxt_record *rec)
 {
