@@ -52,6 +52,9 @@ static unsigned kind_of_name(const struct fxt_culprits *c, const char *full)
 	     *with_arguments = fxt_shorten_demangled(&text, SIZE_MAX);
 	unsigned bits = 0;
 
+	/* A compiler calls a part or variant of a function `xmalloc.part.0`. */
+	if (!strpbrk(full, ":( ") && strchr(full, '.') > full)
+		name[strcspn(name, ".")] = '\0';
 	if (is_users(c, full) || is_users(c, name) || is_users(c, with_arguments))
 		bits = ALL;
 	for (size_t i = 0; i < WRAPPERS; i++) {

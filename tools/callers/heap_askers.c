@@ -162,7 +162,7 @@ static struct fxt_short blocks_text(const struct fxt_heap_asker *a, const struct
 	struct fxt_short text = {"-"};
 
 	if (sum->blocks >= LARGE)
-		snprintf(text.text, sizeof(text.text), "%s%.1e", about, (double)sum->blocks);
+		snprintf(text.text, sizeof(text.text), "%s%.3g M", about, (double)sum->blocks / LARGE);
 	else if (sum->blocks)
 		snprintf(text.text, sizeof(text.text), "%s%.40s", about, fxt_count(sum->blocks).text);
 	return text;
