@@ -349,8 +349,8 @@ struct fxt_contention {
  * was taken are counted. */
 void fxt_contention_take(struct fxt_contention *c, struct fxt_reader *r, const struct fxt_record *rec,
 			 const char *kind, uint64_t duration_ns, uint32_t innermost);
-/* Takes an instant that tells of an unlocking, or a finished call, in the order of ends. All calls were taken by
- * fxt_contention_take() before. */
+/* Takes an instant that tells of an unlocking, or a finished call, in the order of ends. All calls were taken
+ * by fxt_contention_take() before. */
 void fxt_contention_order(struct fxt_contention *c, struct fxt_reader *r, struct fxt_call_stacks *stacks,
 			  const struct fxt_record *rec);
 /* Takes the instant that tells what a thread begins to wait for. */
