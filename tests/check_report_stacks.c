@@ -475,6 +475,7 @@ START_TEST(json_has_stacks)
 	begin_trace();
 	STACK_OF(1, "malloc" AGENT, "load", "main");
 	block("heap sample", 10, 1, 100, 65586, 1);
+	event(ASYNC_BEGIN, 2, "pthread", "thread", 20, 2, ARGS({"thread", POINTER, 0x10}, STACK(1)));
 	print_with((struct fxt_report_options){.top = TOP}, true);
 	expect("\"heap_stacks\": [");
 	expect("\"estimate\": true");
@@ -482,6 +483,7 @@ START_TEST(json_has_stacks)
 	expect("\"function\": \"load\"");
 	expect("\"wrapper\": false");
 	expect("\"failures\": []");
+	expect("\"made_by\": [");
 }
 END_TEST
 

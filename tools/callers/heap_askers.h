@@ -40,7 +40,7 @@ bool fxt_heap_askers_leak(const struct fxt_heap_askers *a, const struct fxt_heap
 void fxt_heap_askers_print_head(const struct fxt_heap_askers *a, struct fxt_who *who, FILE *out);
 void fxt_heap_askers_print(const struct fxt_heap_askers *a, const struct fxt_heap_stacks *h,
 			   struct fxt_who *who, bool with_process, size_t top, FILE *out);
-/* Prints a member `heap_stacks`: an array of processes. */
+/* Prints a member `heap_stacks`: an array of the first 1000 stacks, as fxt_heap_askers_make() sorts them. */
 void fxt_heap_askers_json(const struct fxt_heap_stacks *h, struct fxt_who *who, struct fxt_json *j);
 
 #endif

@@ -16,11 +16,12 @@ static void put_sum(struct fxt_json *j, const char *key, const struct fxt_heap_s
 
 void fxt_heap_askers_json(const struct fxt_heap_stacks *h, struct fxt_who *who, struct fxt_json *j)
 {
+	enum { MOST = 1000 };           /* a stack takes many lines, and others are worth little */
 	struct fxt_heap_askers a;
 
 	fxt_heap_askers_make(&a, h, who, false, FXT_SORT_SELF);
 	fxt_json_array(j, "heap_stacks");
-	for (size_t i = 0; i < a.count; i++) {
+	for (size_t i = 0; i < a.count && i < MOST; i++) {
 		const struct fxt_heap_asker *one = &a.list[i];
 		const struct fxt_heap_process *p = &h->processes[one->process];
 

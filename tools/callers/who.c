@@ -265,14 +265,15 @@ void fxt_who_print(struct fxt_who *w, enum fxt_purpose purpose, uint32_t innermo
 void fxt_who_json(struct fxt_who *w, struct fxt_json *j, const char *key, enum fxt_purpose purpose,
 		  uint32_t innermost)
 {
-	enum { SHOWN = 200 };
+	enum { SHOWN = 200, IN_ALL = 300000 };
 	struct fxt_who_function list[SHOWN];
-	size_t count = fxt_who_functions(w, purpose, innermost, true, list, SHOWN);
+	size_t count = w->put < IN_ALL ? fxt_who_functions(w, purpose, innermost, true, list, SHOWN) : 0;
 
 	if (!count) {
 		fxt_json_null(j, key);
 		return;
 	}
+	w->put += count;
 	fxt_json_array(j, key);
 	for (size_t i = 0; i < count; i++) {
 		const struct fxt_call_frame *f = &w->stacks.frames[list[i].frame];

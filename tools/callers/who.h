@@ -19,6 +19,7 @@ struct fxt_who {
 	struct fxt_frame_names *source;         /* NULL: no lines are looked up */
 	struct fxt_reader *r;
 	size_t looked_up;               /* how many nodes lines were looked up for */
+	size_t put;                     /* how many functions were printed as JSON */
 };
 
 /* Ends the taking of stacks, and begins to say who. */
@@ -55,7 +56,8 @@ void fxt_who_print(struct fxt_who *w, enum fxt_purpose purpose, uint32_t innermo
 
 struct fxt_json;
 /* Prints a member with an array of the stack's functions, the innermost first, or null. Of the wrappers each
- * says that it is one. */
+ * says that it is one. There is a limit to how many are printed in all, because stacks may be deeper than what
+ * they are about is long; then it is null, too. */
 void fxt_who_json(struct fxt_who *w, struct fxt_json *j, const char *key, enum fxt_purpose purpose,
 		  uint32_t innermost);
 

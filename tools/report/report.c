@@ -175,6 +175,17 @@ static void take_call(struct fxt_report *report, const struct fxt_record *rec)
 		fxt_heap_stacks_see(&report->heap_stacks, report->r, rec);
 }
 
+/* Takes the begin of a lifetime; that of a thread says who made it. */
+static void take_maker(struct fxt_report *report, const struct fxt_record *rec)
+{
+	bool fresh;
+
+	if (fxt_text_is(&rec->category, "pthread") && fxt_text_is(&rec->name, "thread") &&
+	    fxt_argument(rec, "stack"))
+		fxt_map_put(&report->makers, rec->thread, 0, &fresh)->value[0] =
+			fxt_call_stack_of(&report->who->stacks, rec);
+}
+
 static void take_event(struct fxt_report *report, const struct fxt_record *rec)
 {
 	struct fxt_call_in_progress begun;
@@ -211,6 +222,7 @@ static void take_event(struct fxt_report *report, const struct fxt_record *rec)
 			fxt_contention_blocked(&report->contention, report->r, rec);
 		break;
 	case FXT_EVENT_ASYNC_BEGIN:
+		take_maker(report, rec);
 		fxt_contention_thread(&report->contention, report->r, rec);
 		fxt_files_begin(&report->files, rec);
 		/* fallthrough */
@@ -433,6 +445,7 @@ void fxt_report_free(struct fxt_report *report)
 	fxt_leaks_free(&report->leaks);
 	fxt_heap_stacks_free(&report->heap_stacks);
 	fxt_heap_askers_free(&report->askers);
+	fxt_map_free(&report->makers);
 	fxt_failures_free(&report->failures);
 	fxt_stack_sums_free(&report->call_stacks);
 	fxt_stack_sums_free(&report->wait_stacks);

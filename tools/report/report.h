@@ -394,6 +394,7 @@ struct fxt_report {
 	struct fxt_who *who;            /* says who did something; it keeps what it has found out */
 	struct fxt_heap_stacks heap_stacks;
 	struct fxt_heap_askers askers;
+	struct fxt_map makers;          /* thread -> innermost node of the stack that made it */
 	struct fxt_failures failures;
 	struct fxt_stack_sums call_stacks;      /* of calls with a stack: times by fxt_call_key() */
 	struct fxt_stack_sums wait_stacks;      /* of waits with a stack: times by pid */

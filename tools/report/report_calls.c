@@ -122,7 +122,7 @@ enum fxt_purpose fxt_call_purpose(const struct fxt_reader *r, uint32_t category)
 					       : FXT_FOR_CALL;
 }
 
-/* Prints who made the calls that took half of the time or more, if these have stacks: the slow ones do. */
+/* Prints who made the calls that took a quarter of the time or more, if these have stacks: the slow ones do. */
 static void print_who(const struct fxt_call *call, const struct fxt_reader *r,
 		      const struct fxt_stack_sums *by_stack, struct fxt_who *who, FILE *out)
 {
@@ -132,7 +132,7 @@ static void print_who(const struct fxt_call *call, const struct fxt_reader *r,
 	char *line = NULL;
 
 	if (fxt_stack_sums_most(by_stack, fxt_call_key(call->category, call->name), who, purpose, &most) &&
-	    most.total_ns >= WORTH_A_LINE_NS && most.total_ns >= call->total_ns / 2)
+	    most.total_ns >= WORTH_A_LINE_NS && most.total_ns >= call->total_ns / 4)
 		line = fxt_who_line(who, purpose, most.innermost, FXT_COLUMNS - 15);
 	if (line)
 		fxt_put_line(out, fxt_format("      %.0f%% by %s",
