@@ -149,11 +149,13 @@ static bool is_same_function(const struct fxt_who *w, uint32_t a, uint32_t b)
 size_t fxt_who_functions(struct fxt_who *w, enum fxt_purpose purpose, uint32_t innermost, bool whole,
 			 struct fxt_who_function *list, size_t room)
 {
+	enum { EXAMINED = 4096 };       /* of a stack that is deeper, the outer part is left out */
 	uint32_t culprit = fxt_culprit_of(&w->culprits, purpose, innermost), last = FXT_NO_FRAME;
+	uint32_t at = whole ? innermost : culprit;
 	size_t count = 0;
 
-	for (uint32_t at = whole ? innermost : culprit; at < w->culprits.count && count < room;
-	     at = w->stacks.frames[at].parent) {
+	for (unsigned i = 0; i < EXAMINED && at < w->culprits.count && count < room;
+	     i++, at = w->stacks.frames[at].parent) {
 		const struct fxt_call_frame *f = &w->stacks.frames[at];
 
 		if (!f->name && !f->module && !f->offset)

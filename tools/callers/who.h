@@ -56,8 +56,8 @@ void fxt_who_print(struct fxt_who *w, enum fxt_purpose purpose, uint32_t innermo
 
 struct fxt_json;
 /* Prints a member with an array of the stack's functions, the innermost first, or null. Of the wrappers each
- * says that it is one. There is a limit to how many are printed in all, because stacks may be deeper than what
- * they are about is long; then it is null, too. */
+ * says that it is one. There is a limit to how many are printed in all, because stacks may be deeper than
+ * what they are about is long; then it is null, too. */
 void fxt_who_json(struct fxt_who *w, struct fxt_json *j, const char *key, enum fxt_purpose purpose,
 		  uint32_t innermost);
 

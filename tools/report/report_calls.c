@@ -122,7 +122,8 @@ enum fxt_purpose fxt_call_purpose(const struct fxt_reader *r, uint32_t category)
 					       : FXT_FOR_CALL;
 }
 
-/* Prints who made the calls that took a quarter of the time or more, if these have stacks: the slow ones do. */
+/* Prints who made the calls that took a quarter of the time or more, if these have stacks: the slow ones
+ * do. */
 static void print_who(const struct fxt_call *call, const struct fxt_reader *r,
 		      const struct fxt_stack_sums *by_stack, struct fxt_who *who, FILE *out)
 {
