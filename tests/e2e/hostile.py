@@ -456,7 +456,9 @@ KINDS = (redefined_string, redefined_thread, colliding, threads, names, backward
          links, categories, waiters, deep, stacks, accepted, objects, repeated, children, programs,
          descriptors, logs, nested, gated, allocated, gaps, mixed)
 
-if sys.argv[1] == 'list':
+if __name__ != '__main__':
+    pass                                # stacked.py uses what writes records
+elif sys.argv[1] == 'list':
     print(*(kind.__name__ for kind in KINDS))
 else:
     make = {kind.__name__: kind for kind in (*KINDS, long)}[sys.argv[1]]

@@ -111,7 +111,9 @@ static void print_blocked(const struct fxt_contention *c, size_t thread, const s
 						   fxt_duration(end_ns - b->held_since_ns).text)
 				      : fxt_strdup("");
 
-		fxt_put_line(out, fxt_format("      which %s took in %s%s", by, held_at, since));
+		fxt_put_line(out, strcmp(held_at, FXT_NO_PLACE) == 0
+					  ? fxt_format("      which %s holds", by)
+					  : fxt_format("      which %s took in %s%s", by, held_at, since));
 		free(since);
 		free(by);
 	}
