@@ -155,6 +155,16 @@ static uint32_t path_below(struct fxt_culprits *c, struct fxt_call_paths *p, uin
 	return (uint32_t)s->value[0];
 }
 
+/* Returns whether the node is outermost and code in no file, which is what a stack looks like that begins in
+ * the loader. */
+static bool is_beginning(const struct fxt_culprits *c, const struct fxt_call_frame *f)
+{
+	struct fxt_text name = f->name ? fxt_symbol_text(c->r, f->name) : fxt_text_of("");
+
+	return f->parent == FXT_NO_FRAME && !f->module &&
+	       (!name.bytes || fxt_text_is(&name, "[code in no file]"));
+}
+
 /* Finds the path and the culprit of a node whose caller's are known. A stack of nothing but wrappers has the
  * outermost of those for a culprit that are known as such by their name alone: somebody has to be it. */
 static void settle(struct fxt_culprits *c, enum fxt_purpose purpose, uint32_t frame)
@@ -162,7 +172,7 @@ static void settle(struct fxt_culprits *c, enum fxt_purpose purpose, uint32_t fr
 	struct fxt_call_paths *p = &c->paths[purpose];
 	uint32_t parent = c->stacks->frames[frame].parent;
 	uint32_t caller = FXT_NO_PATH, culprit = FXT_NO_FRAME;
-	unsigned kind = kind_of(c, frame);
+	unsigned kind = is_beginning(c, &c->stacks->frames[frame]) ? ALL | ALWAYS : kind_of(c, frame);
 
 	if (parent < c->count && p->of_frames[parent] != FXT_NO_PATH) {
 		caller = p->of_frames[parent] - 1;

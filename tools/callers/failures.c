@@ -16,13 +16,25 @@
 /* A call has failed in a few places as a rule. If there are hundreds, the rest is not told apart. */
 enum { PLACES = 256 };
 
+static void add_stack(struct fxt_failures *f, struct fxt_failure *one, uint32_t stack)
+{
+	if (stack == FXT_NO_FRAME || one->stack_count == PLACES)
+		return;
+	for (size_t i = 0; i < one->stack_count; i++)
+		if (one->stacks[i] == stack)
+			return;
+	one->stacks = fxt_grow(one->stacks, &one->stack_capacity, one->stack_count + 1, sizeof(*one->stacks));
+	one->stacks[one->stack_count++] = stack;
+	f->has_stacks = true;
+}
+
 void fxt_failures_take(struct fxt_failures *f, struct fxt_reader *r, struct fxt_call_stacks *stacks,
 		       const struct fxt_record *rec)
 {
 	uint64_t error, at_ns;
 	struct fxt_failure *one;
 	struct fxt_slot *s;
-	uint32_t name, stack;
+	uint32_t name;
 	bool fresh;
 
 	if (!fxt_argument_u64(fxt_argument(rec, "errno"), &error) || error == 0 || error > INT32_MAX)
@@ -41,15 +53,16 @@ void fxt_failures_take(struct fxt_failures *f, struct fxt_reader *r, struct fxt_
 	one = &f->list[s->value[0]];
 	one->count++;
 	one->first_ns = at_ns < one->first_ns ? at_ns : one->first_ns;
-	stack = fxt_call_stack_of(stacks, rec);
-	if (stack == FXT_NO_FRAME || one->stack_count == PLACES)
-		return;
-	for (size_t i = 0; i < one->stack_count; i++)
-		if (one->stacks[i] == stack)
-			return;
-	one->stacks = fxt_grow(one->stacks, &one->stack_capacity, one->stack_count + 1, sizeof(*one->stacks));
-	one->stacks[one->stack_count++] = stack;
-	f->has_stacks = true;
+	fxt_map_put(&f->last, rec->thread, 0, &fresh)->value[0] = s->value[0];
+	add_stack(f, one, fxt_call_stack_of(stacks, rec));
+}
+
+void fxt_failures_where(struct fxt_failures *f, struct fxt_call_stacks *stacks, const struct fxt_record *rec)
+{
+	const struct fxt_slot *last = fxt_map_find(&f->last, rec->thread, 0);
+
+	if (last && fxt_argument_or(rec, "errno", 0) == (uint64_t)f->list[last->value[0]].error)
+		add_stack(f, &f->list[last->value[0]], fxt_call_stack_of(stacks, rec));
 }
 
 static int by_count(const void *a, const void *b)
@@ -66,6 +79,7 @@ static int by_count(const void *a, const void *b)
 void fxt_failures_sort(struct fxt_failures *f)
 {
 	fxt_map_free(&f->by_call);
+	fxt_map_free(&f->last);
 	if (f->count)
 		qsort(f->list, f->count, sizeof(*f->list), by_count);
 }
@@ -149,5 +163,6 @@ void fxt_failures_free(struct fxt_failures *f)
 		free(f->list[i].stacks);
 	free(f->list);
 	fxt_map_free(&f->by_call);
+	fxt_map_free(&f->last);
 	*f = (struct fxt_failures){0};
 }

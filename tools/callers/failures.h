@@ -1,5 +1,6 @@
 /* Calls that failed, and who made them. The agent records the stack of the first failure of each place in the
- * program, so the places are known, and how often a call failed in all, but not how often at each place.
+ * program, either with the call or as an instant `failed` behind it. So the places are known, and how often a
+ * call failed in all, but not how often at each place.
  */
 #ifndef FXT_TOOLS_FAILURES_H
 #define FXT_TOOLS_FAILURES_H
@@ -21,6 +22,7 @@ struct fxt_failures {
 	struct fxt_failure *list;       /* sorted: the most frequent first */
 	size_t count, capacity;
 	struct fxt_map by_call;
+	struct fxt_map last;            /* thread -> place of its last failure */
 	bool has_stacks;
 };
 
@@ -29,6 +31,8 @@ struct fxt_json;
 /* Takes a finished call, and passes over one that did not fail. */
 void fxt_failures_take(struct fxt_failures *f, struct fxt_reader *r, struct fxt_call_stacks *stacks,
 		       const struct fxt_record *rec);
+/* Takes the instant that says where the thread's last failure was. */
+void fxt_failures_where(struct fxt_failures *f, struct fxt_call_stacks *stacks, const struct fxt_record *rec);
 void fxt_failures_sort(struct fxt_failures *f);
 /* Prints the section, if any stack is known. */
 void fxt_failures_print(const struct fxt_failures *f, struct fxt_who *who, uint64_t begin_ns, size_t top,

@@ -248,7 +248,7 @@ void fxt_heap_askers_print_head(const struct fxt_heap_askers *a, struct fxt_who 
 	}
 	label = most ? fxt_who_line(who, FXT_FOR_HEAP, most->innermost, 50) : NULL;
 	if (label)
-		fxt_put_line(out, fxt_format("never freed: %s%s in %s block%s, asked for by %s",
+		fxt_put_line(out, fxt_format("not freed: %s%s in %s block%s, asked for by %s",
 					     most->is_estimate ? "about " : "",
 					     fxt_bytes(in_64_bits(most->left.bytes)).text,
 					     fxt_count(most->left.blocks).text,

@@ -29,12 +29,24 @@ void fxt_who_free(struct fxt_who *w)
 	fxt_call_stacks_free(&w->stacks);
 }
 
+uint32_t fxt_stack_in(struct fxt_call_stacks *s, const struct fxt_record *rec, const char *argument)
+{
+	const struct fxt_argument *a = fxt_argument(rec, argument);
+	struct fxt_record renamed = {.provider = rec->provider, .arg_count = 1};
+
+	if (!a)
+		return FXT_NO_FRAME;
+	renamed.args[0] = *a;
+	renamed.args[0].name = fxt_text_of("stack");
+	return fxt_call_stack_of(s, &renamed);
+}
+
 /* -- Functions of a node --------------------------------------------------------------------------- */
 
 enum { NAME = 64, LOOKED_UP = 20000 };
 
-/* Returns the functions and lines of a node, or NULL if they are not known. This is the only function here that
- * looks lines up. */
+/* Returns the functions and lines of a node, or NULL if they are not known. This is the only function here
+ * that looks lines up. */
 static const struct fxt_frame_place *lines_of(struct fxt_who *w, const struct fxt_call_frame *f)
 {
 	struct fxt_frame_at at;

@@ -27,6 +27,9 @@ void fxt_who_finish(struct fxt_who *w, struct fxt_reader *r, const char *wrapper
 		    struct fxt_frame_names *source);
 void fxt_who_free(struct fxt_who *w);
 
+/* Does for any argument of an event what fxt_call_stack_of() does for `stack`. */
+uint32_t fxt_stack_in(struct fxt_call_stacks *s, const struct fxt_record *rec, const char *argument);
+
 /* A function on a stack. */
 struct fxt_who_function {
 	char *name;                     /* without parameters, printable */

@@ -166,7 +166,8 @@ static void take_call(struct fxt_report *report, const struct fxt_record *rec)
 		report->elsewhere_ns += duration_ns;
 	if (role && role->family == FXT_FAMILY_WAIT && !fxt_did_not_wait(&report->no_wait, rec, role)) {
 		fxt_waits_take(&report->waits, report->r, rec, role, duration_ns);
-		fxt_contention_take(&report->contention, report->r, rec, role->kind, duration_ns, stack);
+		fxt_contention_take(&report->contention, report->r, rec, role->kind, duration_ns, stack,
+				    fxt_stack_in(&report->who->stacks, rec, "held_stack"));
 		if (stack != FXT_NO_FRAME)
 			fxt_stack_sums_add(&report->wait_stacks, report->r->threads[rec->thread].pid, stack,
 					   duration_ns);
@@ -215,10 +216,12 @@ static void take_event(struct fxt_report *report, const struct fxt_record *rec)
 		if (is_call(rec))
 			fxt_calls_take(&report->calls, fxt_symbol(report->r, &rec->category),
 				       fxt_symbol(report->r, &rec->name), 0);
-		else if (fxt_tells_blocked(rec))
+		else if (fxt_text_is(&rec->name, "failed") && fxt_text_is(&rec->category, "agent"))
+			fxt_failures_where(&report->failures, &report->who->stacks, rec);
+		if (fxt_tells_blocked(rec))
 			fxt_calls_in_progress_blocked(&report->open, rec,
 						      fxt_call_stack_of(&report->who->stacks, rec));
-		else if (fxt_text_is(&rec->name, "contended") && fxt_text_is(&rec->category, "agent"))
+		if (fxt_text_is(&rec->name, "contended") && fxt_text_is(&rec->category, "agent"))
 			fxt_contention_blocked(&report->contention, report->r, rec);
 		break;
 	case FXT_EVENT_ASYNC_BEGIN:

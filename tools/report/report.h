@@ -345,10 +345,10 @@ struct fxt_contention {
 	size_t blocked_count, blocked_capacity;
 };
 
-/* Takes a finished call, with the innermost node of its stack. Only those whose arguments say that the lock
- * was taken are counted. */
+/* Takes a finished call, with the innermost node of its stack, and of that of who gave up the lock. Only
+ * those whose arguments say that the lock was taken are counted. */
 void fxt_contention_take(struct fxt_contention *c, struct fxt_reader *r, const struct fxt_record *rec,
-			 const char *kind, uint64_t duration_ns, uint32_t innermost);
+			 const char *kind, uint64_t duration_ns, uint32_t innermost, uint32_t holder);
 /* Takes an instant that tells of an unlocking, or a finished call, in the order of ends. All calls were taken
  * by fxt_contention_take() before. */
 void fxt_contention_order(struct fxt_contention *c, struct fxt_reader *r, struct fxt_call_stacks *stacks,

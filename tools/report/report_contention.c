@@ -56,7 +56,7 @@ static size_t entry_of(struct fxt_contention *c, struct fxt_reader *r, const str
 }
 
 void fxt_contention_take(struct fxt_contention *c, struct fxt_reader *r, const struct fxt_record *rec,
-			 const char *kind, uint64_t duration_ns, uint32_t innermost)
+			 const char *kind, uint64_t duration_ns, uint32_t innermost, uint32_t holder)
 {
 	struct fxt_contended *one;
 	uint64_t lock, held_ns;
@@ -71,6 +71,8 @@ void fxt_contention_take(struct fxt_contention *c, struct fxt_reader *r, const s
 	one->count++;
 	one->total_ns += duration_ns;
 	one->max_ns = duration_ns > one->max_ns ? duration_ns : one->max_ns;
+	if (holder != FXT_NO_FRAME)
+		fxt_stack_sums_add(&c->holders, place, holder, duration_ns);
 	if (fxt_argument_u64(fxt_argument(rec, "held_ns"), &held_ns)) {
 		one->held_ns += held_ns;
 		one->held_count++;
