@@ -360,6 +360,7 @@ E2E_TESTS = \
 	tests/e2e/witness.sh
 # What the scripts share, sourced or called by them.
 E2E_HELPERS = tests/e2e/bounded.py tests/e2e/hostile.py tests/e2e/hosts_lib.sh tests/e2e/lib.sh \
+	tests/e2e/stacked.py \
 	tests/e2e/controller.py tests/e2e/manager.py tests/e2e/progress.py tests/e2e/trace.py
 # The providers of managed.sh, which keep a model of what they write.
 E2E_HELPERS += tests/manager/compare_archive.py tests/manager/hostile_providers.py \

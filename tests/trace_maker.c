@@ -175,7 +175,7 @@ void frame(uint64_t node, uint64_t parent, const char *name, const char *module,
 {
 	uint64_t type_name = string("type"), type = string("frame"), offset_name = string("offset"),
 		 parent_name = string("parent"), module_name = string("module"),
-		 path = module ? string(module) : 0, n = string(name);
+		 path = module ? string(module) : 0, n = name ? string(name) : 0;
 
 	put(HEAD(6, 5 + (module ? 1 : 0) + (parent ? 2 : 0), 1) | AT(24, n) |
 	    AT(40, 2 + (module ? 1 : 0) + (parent ? 1 : 0)));
@@ -251,13 +251,18 @@ void read_trace(void)
 	fxt_reader_init(&reader, words, count * 8);
 }
 
+void make_report_with(struct fxt_report *report, const struct fxt_report_options *options)
+{
+	read_trace();
+	fxt_report_make(report, &reader, options);
+	ck_assert_uint_eq(reader.damaged_records, 0);
+}
+
 void make_report(struct fxt_report *report, size_t top)
 {
 	const struct fxt_report_options options = {.top = top};
 
-	read_trace();
-	fxt_report_make(report, &reader, &options);
-	ck_assert_uint_eq(reader.damaged_records, 0);
+	make_report_with(report, &options);
 }
 
 void end_report(struct fxt_report *report)

@@ -60,9 +60,10 @@ void node(uint64_t id, uint64_t parent, uint64_t mapping, uint64_t offset);
  * thread is a processor. */
 void kernel(void);
 /* These write what the kernel tells (tools/witness/witness_trace.h): a node of the call tree, whose caller is
- * `parent` (0: none) and whose module may be NULL; a sample of a thread, in the node `stack` (0: none) and
- * named `name`; an instant of category kernel about a thread, with up to two arguments; and a switch from one
- * thread to another, by their ids (0: somebody else's). */
+ * `parent` (0: none) and whose name and module may be NULL; a sample of a thread, in the node `stack` (0:
+ * none) and named `name`; an instant of category kernel about a thread, with up to two arguments; and a
+ * switch from one thread to another, by their ids (0: somebody else's). Nodes of the agent's stacks look the
+ * same in a joined trace. */
 void frame(uint64_t node, uint64_t parent, const char *name, const char *module, uint64_t offset);
 void sample(uint64_t pid, uint64_t tid, uint64_t at, uint64_t stack, const char *name);
 void fact(uint64_t pid, uint64_t tid, const char *name, uint64_t at, const struct argument *args);
@@ -79,9 +80,10 @@ void write_trace(const char *path);
 void read_trace(void);
 
 /* make_report() makes the report of what was put together, with at most `top` lines in a section.
- * end_report() frees it. */
+ * make_report_with() does so with these options. end_report() frees it. */
 extern struct fxt_reader reader;
 void make_report(struct fxt_report *report, size_t top);
+void make_report_with(struct fxt_report *report, const struct fxt_report_options *options);
 void end_report(struct fxt_report *report);
 
 /* Fails unless the symbol has this text. */

@@ -63,6 +63,7 @@ ANALYSIS_FILES = \
 	tools/analysis/process_ends.h \
 	tools/analysis/processor_time.c \
 	tools/analysis/processor_time.h \
+	tools/analysis/stack_instants.h \
 	tools/analysis/switch_times.c \
 	tools/analysis/switch_times.h
 
@@ -115,6 +116,22 @@ STACKS_FILES = \
 	tools/stacks/flame.c \
 	tools/stacks/stacks.c \
 	tools/stacks/stacks.h
+
+CALLERS_FILES = \
+	tools/callers/culprit.c \
+	tools/callers/culprit.h \
+	tools/callers/failures.c \
+	tools/callers/failures.h \
+	tools/callers/heap_askers.c \
+	tools/callers/heap_askers.h \
+	tools/callers/heap_askers_json.c \
+	tools/callers/heap_stacks.c \
+	tools/callers/heap_stacks.h \
+	tools/callers/stack_sums.c \
+	tools/callers/stack_sums.h \
+	tools/callers/who.c \
+	tools/callers/who.h \
+	tools/callers/wrapper_names.def
 
 JOIN_FILES = \
 	tools/join/cut_calls.c \
@@ -222,6 +239,7 @@ REPORT_FILES = \
 	tools/report/report_chains_print.c \
 	tools/report/report_command.c \
 	tools/report/report_contention.c \
+	tools/report/report_contention_print.c \
 	tools/report/report_descriptors.c \
 	tools/report/report_descriptors.h \
 	tools/report/report_files.c \
@@ -259,8 +277,8 @@ TOP_FILES = \
 	tools/top/top_sums.h
 
 TOOLS_SOURCES = $(COMMON_FILES) $(READING_FILES) $(PRINTING_FILES) $(ANALYSIS_FILES) $(DESCRIPTORS_FILES) \
-	$(LOCKS_FILES) $(PROGRAMS_FILES) $(STACKS_FILES) $(JOIN_FILES) $(WITNESS_FILES) $(RECORD_FILES) \
-	$(MANAGER_FILES) $(CHECK_FILES) $(DUMP_FILES) $(REPORT_FILES) $(TOP_FILES)
+	$(LOCKS_FILES) $(PROGRAMS_FILES) $(CALLERS_FILES) $(STACKS_FILES) $(JOIN_FILES) $(WITNESS_FILES) \
+	$(RECORD_FILES) $(MANAGER_FILES) $(CHECK_FILES) $(DUMP_FILES) $(REPORT_FILES) $(TOP_FILES)
 
 TOOLS_CPPFLAGS = $(AM_CPPFLAGS)
 TOOLS_LIBS = libfxttools.la libfxtwriter.la $(JANSSON_LIBS) $(LIBDW_LIBS) $(LIBELF_LIBS) $(LIBIBERTY_LIBS) \
@@ -291,12 +309,14 @@ TOOLS_TESTS = \
 	tests/check_reader \
 	tests/check_report \
 	tests/check_report_chains \
+	tests/check_report_heap_stacks \
 	tests/check_report_lock_facts \
 	tests/check_report_lock_model \
 	tests/check_report_locks \
 	tests/check_report_print \
 	tests/check_report_processor \
 	tests/check_report_processor_print \
+	tests/check_report_stacks \
 	tests/check_skim \
 	tests/check_tools \
 	tests/check_top \
@@ -355,6 +375,11 @@ tests_check_report_chains_SOURCES = tests/check_report_chains.c $(TRACE_MAKER)
 tests_check_report_chains_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_report_chains_CFLAGS = $(TOOLS_TESTS_CFLAGS)
 tests_check_report_chains_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_report_heap_stacks_SOURCES = tests/check_report_heap_stacks.c tests/apps/random.h \
+	tests/apps/unseen.h $(TRACE_MAKER)
+tests_check_report_heap_stacks_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_report_heap_stacks_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_report_heap_stacks_LDADD = $(TOOLS_TESTS_LIBS)
 tests_check_report_lock_facts_SOURCES = tests/check_report_lock_facts.c $(LOCK_MAKER)
 tests_check_report_lock_facts_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_report_lock_facts_CFLAGS = $(TOOLS_TESTS_CFLAGS)
@@ -381,6 +406,10 @@ tests_check_report_processor_print_SOURCES = tests/check_report_processor_print.
 tests_check_report_processor_print_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_report_processor_print_CFLAGS = $(TOOLS_TESTS_CFLAGS)
 tests_check_report_processor_print_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_report_stacks_SOURCES = tests/check_report_stacks.c $(TRACE_MAKER)
+tests_check_report_stacks_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_report_stacks_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_report_stacks_LDADD = $(TOOLS_TESTS_LIBS)
 tests_check_skim_SOURCES = tests/check_skim.c tests/apps/random.h tests/apps/unseen.h tests/trace_words.h
 tests_check_skim_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_skim_CFLAGS = $(TOOLS_TESTS_CFLAGS)
