@@ -40,6 +40,8 @@ PRINTING_FILES = \
 ANALYSIS_FILES = \
 	tools/analysis/block_lifetimes.c \
 	tools/analysis/block_lifetimes.h \
+	tools/analysis/call_stacks.c \
+	tools/analysis/call_stacks.h \
 	tools/analysis/call_tree.c \
 	tools/analysis/call_tree.h \
 	tools/analysis/categories.c \

@@ -39,10 +39,11 @@ struct fxt_call_stacks {
 
 /* Takes a userspace object record of type `frame` or `module`, and passes over all others. */
 void fxt_call_stacks_take(struct fxt_call_stacks *s, struct fxt_reader *r, const struct fxt_record *rec);
-/* Links the nodes to their callers and modules. Nothing can be taken afterwards. No chain is a circle then. */
+/* Links the nodes to their callers and modules. Nothing can be taken afterwards. No chain is a circle
+ * then. */
 void fxt_call_stacks_finish(struct fxt_call_stacks *s);
-/* Returns the place of the innermost node that an event names by its argument `stack`, or FXT_NO_FRAME. May be
- * called before the end: a node that no record was taken of yet gets its place. */
+/* Returns the place of the innermost node that an event names by its argument `stack`, or FXT_NO_FRAME. May
+ * be called before the end: a node that no record was taken of yet gets its place. */
 uint32_t fxt_call_stack_of(struct fxt_call_stacks *s, const struct fxt_record *rec);
 void fxt_call_stacks_free(struct fxt_call_stacks *s);
 
