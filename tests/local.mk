@@ -331,6 +331,7 @@ E2E_TESTS = \
 	tests/e2e/modes.sh \
 	tests/e2e/objects.sh \
 	tests/e2e/owns.sh \
+	tests/e2e/perfetto.sh \
 	tests/e2e/progress.sh \
 	tests/e2e/quiet.sh \
 	tests/e2e/real.sh \

@@ -312,6 +312,9 @@ TOOLS_TESTS = \
 	tests/check_top \
 	tests/check_windows \
 	tests/check_witness
+if HAVE_PROTOBUF_C
+TOOLS_TESTS += tests/check_perfetto
+endif
 endif
 check_PROGRAMS += $(TOOLS_TESTS)
 TESTS += $(TOOLS_TESTS)
@@ -340,6 +343,10 @@ tests_check_order_SOURCES = tests/check_order.c tests/trace_words.h
 tests_check_order_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_order_CFLAGS = $(TOOLS_TESTS_CFLAGS)
 tests_check_order_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_perfetto_SOURCES = tests/check_perfetto.c tests/apps/random.h tests/apps/unseen.h $(TRACE_MAKER)
+tests_check_perfetto_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_perfetto_CFLAGS = $(TOOLS_TESTS_CFLAGS) $(PROTOBUF_C_CFLAGS)
+tests_check_perfetto_LDADD = $(TOOLS_TESTS_LIBS)
 tests_check_print_SOURCES = tests/check_print.c
 tests_check_print_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_print_CFLAGS = $(TOOLS_TESTS_CFLAGS)

@@ -220,8 +220,8 @@ static uint64_t beginning(const struct fxt_profile *p)
 }
 
 /* Says how the clocks are to each other. Perfetto takes the times within heap profiles for those of
- * CLOCK_MONOTONIC_COARSE, and leaves out profiles whose times it cannot convert. Ours are of CLOCK_BOOTTIME, so
- * the blob says that the two clocks are one. */
+ * CLOCK_MONOTONIC_COARSE, and leaves out profiles whose times it cannot convert. Ours are of CLOCK_BOOTTIME,
+ * so the blob says that the two clocks are one. */
 static void put_clocks(struct maker *m, uint64_t at_ns)
 {
 	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
