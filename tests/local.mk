@@ -345,6 +345,7 @@ E2E_TESTS = \
 	tests/e2e/modes.sh \
 	tests/e2e/objects.sh \
 	tests/e2e/owns.sh \
+	tests/e2e/perfetto.sh \
 	tests/e2e/progress.sh \
 	tests/e2e/quiet.sh \
 	tests/e2e/real.sh \
@@ -468,10 +469,11 @@ EXTRA_DIST += $(COMPARE_FILES) docs/agreement.md
 
 # -- Fuzzing the reader: CONTRIBUTING.md says how to run what this builds ----------------------------
 
-FUZZ_FILES = tests/fuzz/fuzz_reader.c $(TOOLS_SOURCES) $(WRITER_SOURCES)
+FUZZ_FILES = tests/fuzz/fuzz_reader.c $(TOOLS_SOURCES) $(PERFETTO_MADE) $(WRITER_SOURCES)
 FUZZ_CPPFLAGS = $(AM_CPPFLAGS) -DFXT_LIBDIR='"$(libdir)"' \
-	$(JANSSON_CFLAGS) $(LIBDW_CFLAGS) $(LIBELF_CFLAGS) $(ZSTD_CFLAGS)
-FUZZ_LIBS = $(JANSSON_LIBS) $(LIBDW_LIBS) $(LIBELF_LIBS) $(LIBIBERTY_LIBS) $(ZSTD_LIBS) -lm
+	$(JANSSON_CFLAGS) $(LIBDW_CFLAGS) $(LIBELF_CFLAGS) $(ZSTD_CFLAGS) $(PROTOBUF_C_CFLAGS)
+FUZZ_LIBS = $(JANSSON_LIBS) $(LIBDW_LIBS) $(LIBELF_LIBS) $(LIBIBERTY_LIBS) $(ZSTD_LIBS) \
+	$(PROTOBUF_C_LIBS) -lm
 
 .PHONY: fuzz
 fuzz: tests/fuzz/fuzz_reader

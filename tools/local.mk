@@ -133,6 +133,15 @@ CALLERS_FILES = \
 	tools/callers/who.h \
 	tools/callers/wrapper_names.def
 
+PERFETTO_FILES = \
+	tools/perfetto/perfetto_blob.c \
+	tools/perfetto/perfetto_blob.h \
+	tools/perfetto/perfetto_packets.c \
+	tools/perfetto/perfetto_packets.h \
+	tools/perfetto/profile.c \
+	tools/perfetto/profile.h \
+	tools/perfetto/profile_take.c
+
 JOIN_FILES = \
 	tools/join/cut_calls.c \
 	tools/join/cut_calls.h \
@@ -277,18 +286,34 @@ TOP_FILES = \
 	tools/top/top_sums.h
 
 TOOLS_SOURCES = $(COMMON_FILES) $(READING_FILES) $(PRINTING_FILES) $(ANALYSIS_FILES) $(DESCRIPTORS_FILES) \
-	$(LOCKS_FILES) $(PROGRAMS_FILES) $(CALLERS_FILES) $(STACKS_FILES) $(JOIN_FILES) $(WITNESS_FILES) \
+	$(LOCKS_FILES) $(PROGRAMS_FILES) $(CALLERS_FILES) $(STACKS_FILES) $(PERFETTO_FILES) $(JOIN_FILES) \
+	$(WITNESS_FILES) \
 	$(RECORD_FILES) $(MANAGER_FILES) $(CHECK_FILES) $(DUMP_FILES) $(REPORT_FILES) $(TOP_FILES)
 
 TOOLS_CPPFLAGS = $(AM_CPPFLAGS)
 TOOLS_LIBS = libfxttools.la libfxtwriter.la $(JANSSON_LIBS) $(LIBDW_LIBS) $(LIBELF_LIBS) $(LIBIBERTY_LIBS) \
-	$(ZSTD_LIBS) -lm
+	$(ZSTD_LIBS) $(PROTOBUF_C_LIBS) -lm
 
 # This library has everything but main(), so that the unit tests link the same code.
 noinst_LTLIBRARIES += libfxttools.la
 libfxttools_la_SOURCES = $(TOOLS_SOURCES)
 libfxttools_la_CPPFLAGS = $(TOOLS_CPPFLAGS) -DFXT_LIBDIR='"$(libdir)"'
-libfxttools_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(LIBDW_CFLAGS) $(LIBELF_CFLAGS) $(ZSTD_CFLAGS)
+libfxttools_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(LIBDW_CFLAGS) $(LIBELF_CFLAGS) $(ZSTD_CFLAGS) \
+	$(PROTOBUF_C_CFLAGS)
+
+# The messages of Perfetto that fxt writes become C.
+EXTRA_DIST += tools/perfetto/perfetto_trace.proto
+if HAVE_PROTOBUF_C
+PERFETTO_MADE = tools/perfetto/perfetto_trace.pb-c.c tools/perfetto/perfetto_trace.pb-c.h
+nodist_libfxttools_la_SOURCES = $(PERFETTO_MADE)
+BUILT_SOURCES += $(PERFETTO_MADE)
+CLEANFILES += $(PERFETTO_MADE)
+tools/perfetto/perfetto_trace.pb-c.h: tools/perfetto/perfetto_trace.pb-c.c
+	@:
+tools/perfetto/perfetto_trace.pb-c.c: tools/perfetto/perfetto_trace.proto
+	$(AM_V_GEN)$(MKDIR_P) tools/perfetto && \
+		$(PROTOC_C) --proto_path=$(srcdir)/tools/perfetto --c_out=tools/perfetto perfetto_trace.proto
+endif
 
 bin_PROGRAMS += fxt
 fxt_SOURCES = tools/fxt.c
@@ -322,6 +347,9 @@ TOOLS_TESTS = \
 	tests/check_top \
 	tests/check_windows \
 	tests/check_witness
+if HAVE_PROTOBUF_C
+TOOLS_TESTS += tests/check_perfetto
+endif
 endif
 check_PROGRAMS += $(TOOLS_TESTS)
 TESTS += $(TOOLS_TESTS)
@@ -359,6 +387,10 @@ tests_check_order_SOURCES = tests/check_order.c tests/trace_words.h
 tests_check_order_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_order_CFLAGS = $(TOOLS_TESTS_CFLAGS)
 tests_check_order_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_perfetto_SOURCES = tests/check_perfetto.c tests/apps/random.h tests/apps/unseen.h $(TRACE_MAKER)
+tests_check_perfetto_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_perfetto_CFLAGS = $(TOOLS_TESTS_CFLAGS) $(PROTOBUF_C_CFLAGS)
+tests_check_perfetto_LDADD = $(TOOLS_TESTS_LIBS)
 tests_check_print_SOURCES = tests/check_print.c
 tests_check_print_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_print_CFLAGS = $(TOOLS_TESTS_CFLAGS)

@@ -40,6 +40,7 @@ enum {
 	KEY_COMPRESS,
 	KEY_SAMPLE,
 	KEY_NO_KERNEL,
+	KEY_NO_PERFETTO,
 	KEY_BUDGET
 };
 
@@ -94,6 +95,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_SAMPLE: bad = fxt_option_set_hz(&o->hz, arg); break;
 	case KEY_NO_KERNEL: o->lacks_kernel = true; break;
 	case FXT_KEY_DEBUG_DIR: fxt_debug_dirs_add(arg); break;
+	case KEY_NO_PERFETTO: o->lacks_perfetto = true; break;
 	case 'q': o->quiet = true; break;
 	case 'j': o->json = true; break;
 	case ARGP_KEY_ARGS:
@@ -318,6 +320,7 @@ static int record(struct fxt_record_options *o)
 	}
 	r->options = o;
 	r->saver.merge = &r->merge;
+	r->merge.lacks_perfetto = o->lacks_perfetto;
 	agent = fxt_agent_path(o->agent);
 	if (agent)
 		r->directory = fxt_parts_directory(o->out ? o->out : "./x", o->quiet);
@@ -387,6 +390,8 @@ int fxt_command_record(int argc, char **argv)
 		 "(default 199); 0: none",
 		 0},
 		{"no-kernel", KEY_NO_KERNEL, 0, 0, "Take no samples, and no context switches either", 0},
+		{"no-perfetto", KEY_NO_PERFETTO, 0, 0,
+		 "Leave out the copy of samples and of the heap that Perfetto draws flame graphs of", 0},
 		{"dormant", KEY_DORMANT, 0, 0, "Nothing is recorded before the signal comes", 0},
 		{"trigger", KEY_TRIGGER, "LIST", 0,
 		 "Saves the buffer when a call is slow or fails: 'read>10ms,open=ENOENT', "
