@@ -192,8 +192,7 @@ static const uint64_t *check_text(const uint64_t *at, const uint64_t *end, uint6
 
 static bool is_explanation(uint64_t name)
 {
-	return name == FXT_STR_cpu_ns || name == FXT_STR_voluntary || name == FXT_STR_involuntary ||
-	       name == FXT_STR_stack;
+	return name == FXT_STR_cpu_ns || name == FXT_STR_voluntary || name == FXT_STR_involuntary;
 }
 
 /* Notes that a record names a node of the tree of calls. */
@@ -256,7 +255,6 @@ static void check_call(uint64_t header, const uint64_t *at, const uint64_t *end,
 	/* A call that was left by longjmp, and was closed when that was noticed, has no arguments but an
 	 * explanation if it was slow. */
 	if (call == MODEL_BLOCKING && (!arguments || is_explanation(fxt_get_arg_name(at[0])))) {
-		find_stack(at, end);
 		found->stale++;
 		return;
 	}
