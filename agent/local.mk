@@ -32,6 +32,8 @@ AGENT_SOURCES = \
 	agent/base/glob.h \
 	agent/base/heap.c \
 	agent/base/heap.h \
+	agent/base/koid.c \
+	agent/base/koid.h \
 	agent/base/lazy_table.h \
 	agent/base/loaded.c \
 	agent/base/loaded.h \
@@ -63,6 +65,16 @@ AGENT_SOURCES = \
 	agent/descriptors/transfer.h \
 	agent/descriptors/unix_peer.c \
 	agent/descriptors/unix_peer.h \
+	agent/stacks/code.c \
+	agent/stacks/code.h \
+	agent/stacks/stack_nodes.c \
+	agent/stacks/stack_nodes.h \
+	agent/stacks/stack_walk.c \
+	agent/stacks/stack_walk.h \
+	agent/stacks/unwind.c \
+	agent/stacks/unwind.h \
+	agent/emit/call_stack.c \
+	agent/emit/call_stack.h \
 	agent/emit/async.c \
 	agent/emit/async.h \
 	agent/emit/callers.c \
@@ -85,8 +97,6 @@ AGENT_SOURCES = \
 	agent/emit/held_locks.h \
 	agent/emit/in_progress.c \
 	agent/emit/in_progress.h \
-	agent/emit/koid.c \
-	agent/emit/koid.h \
 	agent/emit/lane.c \
 	agent/emit/lanes.h \
 	agent/emit/losses.c \
@@ -113,8 +123,6 @@ AGENT_SOURCES = \
 	agent/names/module.h \
 	agent/names/symbols.c \
 	agent/names/symbols.h \
-	agent/names/unwind.c \
-	agent/names/unwind.h \
 	agent/objects/allocation_site.c \
 	agent/objects/allocation_site.h \
 	agent/objects/blocks.c \
@@ -130,6 +138,8 @@ AGENT_SOURCES = \
 	agent/objects/mappings.h \
 	agent/objects/memory_life.c \
 	agent/objects/memory_life.h \
+	agent/objects/heap_sample.c \
+	agent/objects/heap_sample.h \
 	agent/objects/requests.c \
 	agent/objects/requests.h \
 	agent/process/config.c \
@@ -148,6 +158,8 @@ AGENT_SOURCES = \
 	agent/process/lifecycle.h \
 	agent/process/part_table.c \
 	agent/process/part_table.h \
+	agent/process/stack_config.c \
+	agent/process/stack_config.h \
 	agent/process/seccomp.c \
 	agent/process/seccomp.h
 

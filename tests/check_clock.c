@@ -188,6 +188,7 @@ int main(void)
 
 	random_state = seed ? strtoull(seed, NULL, 0) : (uint64_t)time(NULL);
 	printf("FXT_SEED=%llu\n", (unsigned long long)random_state);
+	tcase_set_timeout(lines, 60);
 	tcase_add_test(lines, agrees);
 	tcase_add_test(lines, follows_a_leap);
 	tcase_add_test(lines, lent_gate);

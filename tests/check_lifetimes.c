@@ -166,7 +166,7 @@ static size_t join(struct end *ends, bool backwards)
 {
 	static struct fxt_record rec;
 	FILE *f = fmemopen(joined, sizeof(joined), "w");
-	struct fxt_merge m;
+	struct fxt_merge m = {0};
 	struct fxt_reader r;
 	size_t count = 0, bytes;
 

@@ -165,7 +165,7 @@ START_TEST(copies_what_decoding_would)
 	for (int round = 0; round < ROUNDS; round++) {
 		uint64_t seed = state, sum = 0;
 		size_t n, limit = 20 + below(MOST_WORDS - 20 - MARGIN);
-		struct fxt_merge m;
+		struct fxt_merge m = {0};
 		struct fxt_reader r;
 		FILE *f = fmemopen(out, sizeof(out), "w");
 

@@ -213,7 +213,7 @@ START_TEST(merges_parts_with_unique_ids)
 	const uint64_t part[] = {PROLOGUE, HEAD(0, 2, 15), 0, EVENT(2, 0, 0, 1, 1, 2), 10};
 	uint64_t out[64];
 	FILE *f = fmemopen(out, sizeof(out), "w");
-	struct fxt_merge m;
+	struct fxt_merge m = {0};
 	struct fxt_reader r;
 	struct fxt_record rec;
 

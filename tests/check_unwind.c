@@ -1,23 +1,20 @@
-/* This tests agent/names/unwind.h. Stacks of functions with frames of every kind, called in a random order,
- * are followed by our rules and by the compiler's unwinder, which has to find the same. Damaged tables
- * are read without reading anything else. FXT_SEED names the order and the damage. */
+/* This tests agent/stacks/unwind.h and code.h. Stacks of functions with frames of every kind, called in a
+ * random order, are followed by our rules and by the compiler's unwinder, which has to find the same. Damaged
+ * tables are read without reading anything else. FXT_SEED names the order and the damage. */
 #include <alloca.h>
 #include <check.h>
-#include <dlfcn.h>
-#include <fcntl.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <unwind.h>
 
-#include "agent/names/unwind.h"
+#include "agent/stacks/code.h"
 #include "suite.h"
 
-enum { DEPTH_MOST = 40, FRAMES_MOST = 200, FILES_MOST = 16, WALKS = 3000, DAMAGES = 200000 };
+enum { DEPTH_MOST = 40, FRAMES_MOST = 200, WALKS = 3000, DAMAGES = 200000 };
 
 static unsigned long long state;
 
@@ -34,56 +31,6 @@ static void begin_random(void)
 	state = seed ? strtoull(seed, NULL, 10) : (unsigned long long)getpid() * 2654435761u;
 	printf("FXT_SEED=%llu\n", state);
 	fflush(stdout);
-}
-
-/* -- Files of the objects -------------------------------------------------------------------------- */
-
-struct file {
-	uintptr_t base;
-	const void *image;
-	size_t bytes;
-};
-
-static struct file files[FILES_MOST];
-static size_t file_count;
-
-/* Returns the file of the object with code at `address`, mapped for good. */
-static const struct file *file_of(uintptr_t address)
-{
-	struct link_map *object;
-	struct file *file;
-	struct stat status;
-	Dl_info info;
-	int fd;
-
-	ck_assert(dladdr1((void *)address, &info, (void **)&object, RTLD_DL_LINKMAP));
-	for (file = files; file < files + file_count; file++)
-		if (file->base == (uintptr_t)info.dli_fbase)
-			return file;
-	ck_assert_uint_lt(file_count, FILES_MOST);
-	fd = open(object->l_name[0] ? object->l_name : "/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	ck_assert_int_ge(fd, 0);
-	ck_assert_int_eq(fstat(fd, &status), 0);
-	file->image = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	ck_assert(file->image != MAP_FAILED);
-	close(fd);
-	file->bytes = (size_t)status.st_size;
-	file->base = (uintptr_t)info.dli_fbase;
-	file_count++;
-	return file;
-}
-
-static bool rule_at(uintptr_t address, struct fxt_unwind_rule *rule)
-{
-	const struct file *file = file_of(address);
-	const Elf64_Ehdr *header = file->image;
-	const Elf64_Phdr *first = (const void *)((const char *)file->image + header->e_phoff);
-	struct fxt_unwind_tables tables;
-
-	while (first->p_type != PT_LOAD)
-		first++;
-	return fxt_unwind_find(file->image, file->bytes, &tables) &&
-	       fxt_unwind_rule(&tables, address - file->base + first->p_vaddr, rule);
 }
 
 /* -- Stacks ---------------------------------------------------------------------------------------- */
@@ -113,8 +60,8 @@ APART static void look(unsigned least)
 {
 	const uintptr_t *own = __builtin_frame_address(0);
 	struct fxt_frame at = {own[1], (uintptr_t)(own + 2), own[0]};
-	struct fxt_unwind_rule rule;
 	struct stack all = {.count = 0};
+	struct fxt_code code;
 	int i;
 
 	_Unwind_Backtrace(take_frame, &all);
@@ -122,8 +69,9 @@ APART static void look(unsigned least)
 	for (i = 1; i < all.count; i++, compared++) {
 		ck_assert_msg(at.place == all.places[i], "frame %d: %#lx and not %#lx", i, at.place,
 			      all.places[i]);
-		frames_of_library += file_of(at.place)->base != file_of((uintptr_t)look)->base;
-		if (!rule_at(at.place - 1, &rule) || !fxt_unwind_step(&rule, UINTPTR_MAX, &at))
+		code = fxt_code_at(at.place);
+		frames_of_library += code.module != fxt_code_own();
+		if (code.how != FXT_UNWIND_RULE || !fxt_unwind_step(&code.rule, UINTPTR_MAX, &at))
 			break;
 	}
 	ck_assert_msg(i > (int)least, "%d of %d frames", i, all.count);
@@ -162,6 +110,18 @@ APART static void with_alloca(unsigned depth)
 	array[0] = (char)depth;
 	call_on(depth);
 	sink += (unsigned char)array[0];
+}
+
+/* Aligns its stack, and has no fixed size either. */
+APART static void with_alignment(unsigned depth)
+{
+	_Alignas(64) volatile char array[64];
+	volatile char *more = alloca(16 + draw(500));
+
+	array[depth] = more[0] = (char)depth;
+	ck_assert_uint_eq((uintptr_t)array % 64, 0);
+	call_on(depth);
+	sink += (unsigned char)array[depth];
 }
 
 /* Uses all registers that a function has to keep. */
@@ -235,7 +195,7 @@ APART static void through_search(unsigned depth)
 }
 
 static void (*const kinds[])(unsigned depth) = {plain, with_frame_pointer, with_array, with_alloca,
-	with_registers, with_arguments, with_early_return, through_sort, through_search};
+	with_alignment, with_registers, with_arguments, with_early_return, through_sort, through_search};
 static unsigned depth_of_all;
 
 APART static void call_on(unsigned depth)
@@ -265,7 +225,7 @@ END_TEST
 START_TEST(no_rule_leads_out_of_the_stack)
 {
 	uintptr_t stack[8] = {0, 0, 0, 0, 0, 0, 0, 77};
-	struct fxt_unwind_rule rule = {16, -16, false};
+	struct fxt_unwind_rule rule = {.caller_sp = 16, .saved_fp = -16};
 	struct fxt_frame frame = {1, (uintptr_t)stack, 2}, before = frame;
 	uintptr_t high = (uintptr_t)(stack + 8);
 
@@ -279,17 +239,17 @@ START_TEST(no_rule_leads_out_of_the_stack)
 	rule.caller_sp = 20;
 	ck_assert(!fxt_unwind_step(&rule, high, &frame));
 	/* What it has saved lies in its frame. */
-	rule = (struct fxt_unwind_rule){16, -24, false};
+	rule = (struct fxt_unwind_rule){.caller_sp = 16, .saved_fp = -24};
 	ck_assert(!fxt_unwind_step(&rule, high, &frame));
-	rule = (struct fxt_unwind_rule){16, 8, false};
+	rule = (struct fxt_unwind_rule){.caller_sp = 16, .saved_fp = 8};
 	ck_assert(!fxt_unwind_step(&rule, high, &frame));
 	/* The frame pointer may be anything. */
-	rule = (struct fxt_unwind_rule){16, 0, true};
+	rule = (struct fxt_unwind_rule){.caller_sp = 16, .is_from_fp = true};
 	frame.fp = UINTPTR_MAX - 7;
 	before = frame;
 	ck_assert(!fxt_unwind_step(&rule, high, &frame));
 	ck_assert_mem_eq(&frame, &before, sizeof(frame));
-	rule = (struct fxt_unwind_rule){sizeof(stack), -16, false};
+	rule = (struct fxt_unwind_rule){.caller_sp = sizeof(stack), .saved_fp = -16};
 	ck_assert(fxt_unwind_step(&rule, high, &frame));
 	ck_assert_uint_eq(frame.place, 77);
 	ck_assert_uint_eq(frame.sp, high);
@@ -310,49 +270,64 @@ static uint8_t *guarded(size_t bytes)
 	return memory + room - bytes;
 }
 
+static void unmap_guarded(uint8_t *memory, size_t bytes)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), room = (bytes + page - 1) / page * page;
+
+	ck_assert_int_eq(munmap(memory + bytes - room, room + page), 0);
+}
+
+/* Finds the tables of this program. */
+static int find_tables(struct dl_phdr_info *info, size_t bytes, void *tables)
+{
+	(void)bytes;
+	ck_assert(fxt_unwind_find(info->dlpi_phdr, info->dlpi_phnum, info->dlpi_addr, tables));
+	return 1;
+}
+
 START_TEST(damaged_tables_are_only_read)
 {
-	const struct file *file = file_of((uintptr_t)look);
 	struct fxt_unwind_tables whole, tables;
 	struct fxt_unwind_rule rule;
-	size_t bytes, span, found = 0, at;
+	size_t bytes, header, found = 0, at;
+	uintptr_t code;
 	uint8_t *copy, before;
 	unsigned i, n;
 
 	begin_random();
-	ck_assert(fxt_unwind_find(file->image, file->bytes, &whole));
-	/* The copy ends with the segment that has the tables. ELF headers are aligned, and so is the copy. */
-	bytes = ((size_t)(whole.high - (const uint8_t *)file->image) + 15) / 16 * 16;
-	bytes = bytes < file->bytes ? bytes : file->bytes / 16 * 16;
+	ck_assert_int_eq(dl_iterate_phdr(find_tables, &whole), 1);
+	/* All addresses in the tables are relative to themselves, so a copy is about code that lies as far
+	 * from it. The copy is aligned as the original. */
+	bytes = ((size_t)(whole.high - whole.low) + 15) / 16 * 16;
+	header = (size_t)(whole.header - whole.low);
 	copy = guarded(bytes);
-	memcpy(copy, file->image, bytes);
-	span = bytes - (size_t)(whole.header - (const uint8_t *)file->image);
+	memcpy(copy, whole.low, (size_t)(whole.high - whole.low));
+	code = (uintptr_t)copy + ((uintptr_t)look - (uintptr_t)whole.low);
+	tables = (struct fxt_unwind_tables){copy + header, copy, copy + bytes};
+	ck_assert_int_eq(fxt_unwind_rule(&tables, code, &rule), FXT_UNWIND_RULE);
 	for (i = 0; i < DAMAGES; i++) {
-		/* Most of the damage is to the tables and some of it to the headers. */
-		at = draw(8) ? bytes - 1 - draw((unsigned)span) : draw(1024);
+		at = header + draw((unsigned)(bytes - header));
 		before = copy[at];
 		copy[at] = (uint8_t)draw(256);
 		for (n = 0; n < 4; n++)
-			if (fxt_unwind_find(copy, bytes, &tables))
-				found += fxt_unwind_rule(&tables, whole.low_address - draw((unsigned)bytes),
-							 &rule);
+			found += fxt_unwind_rule(&tables, code - 4096 + draw(8192), &rule) == FXT_UNWIND_RULE;
 		/* Damage piles up for a while. */
 		if (draw(16))
 			copy[at] = before;
 		else if (!draw(8))
-			memcpy(copy, file->image, bytes);
+			memcpy(copy, whole.low, (size_t)(whole.high - whole.low));
 	}
 	ck_assert_uint_gt(found, 0);
-	/* A file that was cut short has its tables or none. */
-	memcpy(copy, file->image, bytes);
+	/* Tables that were cut short are not read behind their end. */
+	memcpy(copy, whole.low, (size_t)(whole.high - whole.low));
 	for (i = 0; i < 2000; i++) {
-		size_t less = draw((unsigned)bytes) / 8 * 8;
-		uint8_t *end = copy + less;
+		size_t less = draw((unsigned)(bytes - header)) / 8 * 8;
+		uint8_t *end = guarded(bytes - less);
 
-		if (fxt_unwind_find(end, bytes - less, &tables))
-			fxt_unwind_rule(&tables, whole.low_address - draw((unsigned)bytes), &rule);
-		if (fxt_unwind_find(copy, less, &tables))
-			ck_assert(tables.high <= end);
+		memcpy(end, copy, bytes - less);
+		tables = (struct fxt_unwind_tables){end + header, end, end + bytes - less};
+		fxt_unwind_rule(&tables, (uintptr_t)end + (code - (uintptr_t)copy) + draw(4096), &rule);
+		unmap_guarded(end, bytes - less);
 	}
 }
 END_TEST

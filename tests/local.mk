@@ -12,6 +12,7 @@ UNIT_TESTS = \
 	tests/check_encode \
 	tests/check_encode_limits \
 	tests/check_filter \
+	tests/check_heap_sample \
 	tests/check_labels \
 	tests/check_managed \
 	tests/check_process_stat \
@@ -26,19 +27,22 @@ tests_check_buffer_file_SOURCES = tests/check_buffer_file.c tests/buffer_fixture
 tests_check_managed_SOURCES = tests/check_managed.c tests/apps/random.h tests/apps/unseen.h
 tests_check_rewrite_SOURCES = tests/check_rewrite.c tests/buffer_fixture.h
 # The parts of the agent that read its configuration.
-tests_check_config_SOURCES = tests/check_config.c agent/process/config.c agent/process/follow.c \
-	agent/process/follow_glob.c agent/base/category_list.c agent/base/glob.c agent/base/loaded.c \
-	agent/base/log.c agent/base/output.c agent/base/trigger.c agent/names/caller_list.c \
-	agent/names/function_filter.c
+tests_check_config_SOURCES = tests/check_config.c agent/process/config.c agent/process/stack_config.c \
+	agent/process/follow.c agent/process/follow_glob.c agent/base/category_list.c agent/base/glob.c \
+	agent/base/loaded.c agent/base/log.c agent/base/output.c agent/base/trigger.c \
+	agent/names/caller_list.c agent/names/function_filter.c
 tests_check_config_CPPFLAGS = $(FXT_CPPFLAGS)
 # It has the file's text in it.
 tests_check_clock_SOURCES = tests/check_clock.c
 tests_check_clock_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_filter_SOURCES = tests/check_filter.c agent/names/function_filter.c agent/base/glob.c
 tests_check_filter_CPPFLAGS = $(FXT_CPPFLAGS)
+tests_check_heap_sample_SOURCES = tests/check_heap_sample.c agent/objects/heap_sample.c
+tests_check_heap_sample_CPPFLAGS = $(FXT_CPPFLAGS)
+tests_check_heap_sample_LDADD = $(CHECK_LIBS) -lm
 tests_check_labels_SOURCES = tests/check_labels.c agent/objects/label_table.c
 tests_check_labels_CPPFLAGS = $(FXT_CPPFLAGS)
-tests_check_unwind_SOURCES = tests/check_unwind.c agent/names/unwind.c
+tests_check_unwind_SOURCES = tests/check_unwind.c agent/stacks/code.c agent/stacks/unwind.c
 tests_check_unwind_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_stream_SOURCES = tests/check_stream.c tests/stream_fixture.h agent/descriptors/byte_stream.c \
 	agent/descriptors/byte_stream_names.c
@@ -108,8 +112,10 @@ PLANT_FILES = \
 	tests/model/plants/lanes-kept-at-fork.patch \
 	tests/model/plants/lost-wipe-at-fork.patch \
 	tests/model/plants/lowered-too-early.patch \
+	tests/model/plants/node-not-told.patch \
 	tests/model/plants/room-one-word-short.patch \
 	tests/model/plants/slots-read-once.patch \
+	tests/model/plants/stack-not-reserved.patch \
 	tests/model/plants/state-half-entered.patch \
 	tests/model/plants/store-behind-chunk.patch \
 	tests/model/plants/turn-not-blocked.patch
@@ -126,6 +132,7 @@ APPS_C = \
 	tests/apps/awaits \
 	tests/apps/burns \
 	tests/apps/call_trees \
+	tests/apps/call_stacks \
 	tests/apps/busy \
 	tests/apps/causes \
 	tests/apps/chain \
@@ -175,6 +182,7 @@ APPS_C = \
 	tests/apps/host_threads \
 	tests/apps/host_unmaps \
 	tests/apps/host_vforks \
+	tests/apps/inlined \
 	tests/apps/invariants \
 	tests/apps/jumps \
 	tests/apps/parents \
@@ -218,8 +226,11 @@ tests/apps/alone: APP_FLAGS = -nostdlib -static -fno-stack-protector
 tests/apps/alone: tests/apps/unseen.h
 # The checking variants are called in optimised code only.
 tests/apps/count_io_fortified: APP_FLAGS = -O2
+# Frames of all kinds are what optimised code has.
+tests/apps/call_stacks: APP_FLAGS = -O2
 $(filter tests/apps/count_%,$(APPS_C)): tests/apps/counts.h tests/apps/random.h tests/apps/unseen.h
-tests/apps/busy tests/apps/call_trees tests/apps/descriptor_races tests/apps/descriptors tests/apps/host_fds \
+tests/apps/busy tests/apps/call_stacks tests/apps/call_trees tests/apps/descriptor_races \
+tests/apps/descriptors tests/apps/host_fds \
 tests/apps/host_number tests/apps/host_unmaps tests/apps/inherits tests/apps/listens \
 tests/apps/many_functions tests/apps/modes tests/apps/progress \
 tests/apps/threads: tests/apps/random.h tests/apps/unseen.h
@@ -292,6 +303,9 @@ $(APPS_C): tests/apps/%: tests/apps/%.c
 	$(CC) $(FXT_CPPFLAGS) $(CPPFLAGS) -std=gnu11 $(WARN_CFLAGS) $(CFLAGS) $(APP_FLAGS) -pthread \
 		-o $@ $< $(APP_MORE) $(LDFLAGS) $(APP_LIBS)
 
+# The test of names needs debug information of this one, whatever the other programs have.
+tests/apps/inlined: APP_FLAGS += -g -O2 -Wl,--build-id
+
 $(APPS_CXX): tests/apps/%: tests/apps/%.cc
 	$(AM_V_GEN)$(MKDIR_P) tests/apps && \
 	$(CXX) $(CPPFLAGS) $(WARN_CXXFLAGS) $(CXXFLAGS) $(APP_FLAGS) -pthread \
@@ -338,6 +352,7 @@ E2E_TESTS = \
 	tests/e2e/modes.sh \
 	tests/e2e/objects.sh \
 	tests/e2e/owns.sh \
+	tests/e2e/perfetto.sh \
 	tests/e2e/progress.sh \
 	tests/e2e/quiet.sh \
 	tests/e2e/real.sh \
@@ -346,12 +361,14 @@ E2E_TESTS = \
 	tests/e2e/says.sh \
 	tests/e2e/serve.sh \
 	tests/e2e/slow.sh \
+	tests/e2e/stacks.sh \
 	tests/e2e/snapshot.sh \
 	tests/e2e/streams.sh \
 	tests/e2e/top.sh \
 	tests/e2e/witness.sh
 # What the scripts share, sourced or called by them.
 E2E_HELPERS = tests/e2e/bounded.py tests/e2e/hostile.py tests/e2e/hosts_lib.sh tests/e2e/lib.sh \
+	tests/e2e/stacked.py \
 	tests/e2e/controller.py tests/e2e/filters.py tests/e2e/manager.py tests/e2e/progress.py \
 	tests/e2e/trace.py
 # The providers of managed.sh, which keep a model of what they write.
@@ -461,10 +478,11 @@ EXTRA_DIST += $(COMPARE_FILES) docs/agreement.md
 
 # -- Fuzzing the reader: CONTRIBUTING.md says how to run what this builds ----------------------------
 
-FUZZ_FILES = tests/fuzz/fuzz_reader.c $(TOOLS_SOURCES) $(WRITER_SOURCES)
+FUZZ_FILES = tests/fuzz/fuzz_reader.c $(TOOLS_SOURCES) $(PERFETTO_MADE) $(WRITER_SOURCES)
 FUZZ_CPPFLAGS = $(AM_CPPFLAGS) -DFXT_LIBDIR='"$(libdir)"' \
-	$(JANSSON_CFLAGS) $(LIBDW_CFLAGS) $(LIBELF_CFLAGS) $(ZSTD_CFLAGS)
-FUZZ_LIBS = $(JANSSON_LIBS) $(LIBDW_LIBS) $(LIBELF_LIBS) $(LIBIBERTY_LIBS) $(ZSTD_LIBS) -lm
+	$(JANSSON_CFLAGS) $(LIBDW_CFLAGS) $(LIBELF_CFLAGS) $(ZSTD_CFLAGS) $(PROTOBUF_C_CFLAGS)
+FUZZ_LIBS = $(JANSSON_LIBS) $(LIBDW_LIBS) $(LIBELF_LIBS) $(LIBIBERTY_LIBS) $(ZSTD_LIBS) \
+	$(PROTOBUF_C_LIBS) -lm
 
 .PHONY: fuzz
 fuzz: tests/fuzz/fuzz_reader

@@ -2,6 +2,7 @@
 #include "trace_maker.h"
 
 #include <check.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "trace_words.h"
@@ -124,6 +125,44 @@ void named(unsigned thread_index, const char *type, uint64_t address, const char
 	put(since);
 }
 
+void mapped(uint64_t id, const char *path, const char *build_id)
+{
+	unsigned type_name = string("type"), type = string("module"), base_name = string("base"),
+		 id_name = build_id ? string("build_id") : 0, id_value = build_id ? string(build_id) : 0;
+	size_t bytes = strlen(path);
+
+	put(HEAD(6, 5 + (bytes + 7) / 8 + (build_id ? 1 : 0), 1) | AT(24, 0x8000 | bytes) |
+	    AT(40, 2 + (build_id ? 1 : 0)));
+	put(id);
+	put_text(path);
+	put(ARG(TEXT, 1, type_name, type));
+	put(ARG(POINTER, 2, base_name, 0));
+	put(UINT64_C(0x555500000000));
+	if (build_id)
+		put(ARG(TEXT, 1, id_name, id_value));
+}
+
+void node(uint64_t id, uint64_t parent, uint64_t mapping, uint64_t offset)
+{
+	unsigned type_name = string("type"), type = string("frame"), offset_name = string("offset"),
+		 parent_name = string("parent"), mapping_name = string("mapping"),
+		 args = 2 + (parent ? 1 : 0) + (mapping ? 1 : 0);
+
+	put(HEAD(6, 2 * args + 1, 1) | AT(40, args));
+	put(id);
+	put(ARG(TEXT, 1, type_name, type));
+	if (parent) {
+		put(ARG(POINTER, 2, parent_name, 0));
+		put(parent);
+	}
+	if (mapping) {
+		put(ARG(POINTER, 2, mapping_name, 0));
+		put(mapping);
+	}
+	put(ARG(UINT, 2, offset_name, 0));
+	put(offset);
+}
+
 void kernel(void)
 {
 	put(HEAD(0, 2, 1 | AT(4, FXT_KERNEL_PROVIDER_ID) | AT(36, 6)));
@@ -136,7 +175,7 @@ void frame(uint64_t node, uint64_t parent, const char *name, const char *module,
 {
 	uint64_t type_name = string("type"), type = string("frame"), offset_name = string("offset"),
 		 parent_name = string("parent"), module_name = string("module"),
-		 path = module ? string(module) : 0, n = string(name);
+		 path = module ? string(module) : 0, n = name ? string(name) : 0;
 
 	put(HEAD(6, 5 + (module ? 1 : 0) + (parent ? 2 : 0), 1) | AT(24, n) |
 	    AT(40, 2 + (module ? 1 : 0) + (parent ? 1 : 0)));
@@ -196,6 +235,15 @@ void said(unsigned thread_index, uint64_t at, const char *message)
 	put_text(message);
 }
 
+void write_trace(const char *path)
+{
+	FILE *out = fopen(path, "we");
+
+	ck_assert_ptr_nonnull(out);
+	ck_assert_uint_eq(fwrite(words, 8, count, out), count);
+	ck_assert_int_eq(fclose(out), 0);
+}
+
 struct fxt_reader reader;
 
 void read_trace(void)
@@ -203,13 +251,18 @@ void read_trace(void)
 	fxt_reader_init(&reader, words, count * 8);
 }
 
+void make_report_with(struct fxt_report *report, const struct fxt_report_options *options)
+{
+	read_trace();
+	fxt_report_make(report, &reader, options);
+	ck_assert_uint_eq(reader.damaged_records, 0);
+}
+
 void make_report(struct fxt_report *report, size_t top)
 {
 	const struct fxt_report_options options = {.top = top};
 
-	read_trace();
-	fxt_report_make(report, &reader, &options);
-	ck_assert_uint_eq(reader.damaged_records, 0);
+	make_report_with(report, &options);
 }
 
 void end_report(struct fxt_report *report)

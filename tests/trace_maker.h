@@ -51,13 +51,19 @@ void woken(bool call_first, unsigned thread_index, const char *name, uint64_t ob
 	   uint64_t to, unsigned waker, uint64_t at, uint64_t id);
 /* Writes a record about an object of a thread's process. It holds from `since` on. */
 void named(unsigned thread_index, const char *type, uint64_t address, const char *name, uint64_t since);
+/* These write what the agent tells of call stacks (tools/analysis/call_stacks.h): a file that code is in,
+ * whose build id may be NULL; and a node without a name, whose caller is `parent` and whose file is `mapping`
+ * (0: none). */
+void mapped(uint64_t id, const char *path, const char *build_id);
+void node(uint64_t id, uint64_t parent, uint64_t mapping, uint64_t offset);
 /* Begins the part of the kernel. Its events are about threads that they name as arguments, and their own
  * thread is a processor. */
 void kernel(void);
 /* These write what the kernel tells (tools/witness/witness_trace.h): a node of the call tree, whose caller is
- * `parent` (0: none) and whose module may be NULL; a sample of a thread, in the node `stack` (0: none) and
- * named `name`; an instant of category kernel about a thread, with up to two arguments; and a switch from one
- * thread to another, by their ids (0: somebody else's). */
+ * `parent` (0: none) and whose name and module may be NULL; a sample of a thread, in the node `stack` (0:
+ * none) and named `name`; an instant of category kernel about a thread, with up to two arguments; and a
+ * switch from one thread to another, by their ids (0: somebody else's). Nodes of the agent's stacks look the
+ * same in a joined trace. */
 void frame(uint64_t node, uint64_t parent, const char *name, const char *module, uint64_t offset);
 void sample(uint64_t pid, uint64_t tid, uint64_t at, uint64_t stack, const char *name);
 void fact(uint64_t pid, uint64_t tid, const char *name, uint64_t at, const struct argument *args);
@@ -68,13 +74,16 @@ void object_name(uint64_t pid, uint64_t tid, const char *name);
 /* Writes a log record. */
 void said(unsigned thread_index, uint64_t at, const char *message);
 
+/* Writes what was put together to a file. */
+void write_trace(const char *path);
 /* Begins to read what was put together, with `reader`; fxt_reader_free() ends that. */
 void read_trace(void);
 
 /* make_report() makes the report of what was put together, with at most `top` lines in a section.
- * end_report() frees it. */
+ * make_report_with() does so with these options. end_report() frees it. */
 extern struct fxt_reader reader;
 void make_report(struct fxt_report *report, size_t top);
+void make_report_with(struct fxt_report *report, const struct fxt_report_options *options);
 void end_report(struct fxt_report *report);
 
 /* Fails unless the symbol has this text. */

@@ -40,7 +40,10 @@ PRINTING_FILES = \
 ANALYSIS_FILES = \
 	tools/analysis/block_lifetimes.c \
 	tools/analysis/block_lifetimes.h \
+	tools/analysis/call_stacks.c \
+	tools/analysis/call_stacks.h \
 	tools/analysis/call_tree.c \
+	tools/analysis/call_stacks.h \
 	tools/analysis/call_tree.h \
 	tools/analysis/categories.c \
 	tools/analysis/categories.h \
@@ -50,6 +53,8 @@ ANALYSIS_FILES = \
 	tools/analysis/flights.h \
 	tools/analysis/gaps.c \
 	tools/analysis/gaps.h \
+	tools/analysis/left_out.c \
+	tools/analysis/left_out.h \
 	tools/analysis/nesting.c \
 	tools/analysis/nesting.h \
 	tools/analysis/objects.c \
@@ -60,6 +65,7 @@ ANALYSIS_FILES = \
 	tools/analysis/process_ends.h \
 	tools/analysis/processor_time.c \
 	tools/analysis/processor_time.h \
+	tools/analysis/stack_instants.h \
 	tools/analysis/switch_times.c \
 	tools/analysis/switch_times.h
 
@@ -92,8 +98,15 @@ LOCKS_FILES = \
 PROGRAMS_FILES = \
 	tools/programs/agent_path.c \
 	tools/programs/agent_path.h \
+	tools/programs/code_file.c \
+	tools/programs/code_file.h \
+	tools/programs/code_lines.c \
+	tools/programs/debug_dirs.c \
+	tools/programs/debug_dirs.h \
 	tools/programs/elf_facts.c \
 	tools/programs/elf_facts.h \
+	tools/programs/frame_names.c \
+	tools/programs/frame_names.h \
 	tools/programs/option_values.c \
 	tools/programs/option_values.h \
 	tools/programs/program.c \
@@ -106,9 +119,38 @@ STACKS_FILES = \
 	tools/stacks/stacks.c \
 	tools/stacks/stacks.h
 
+CALLERS_FILES = \
+	tools/callers/culprit.c \
+	tools/callers/culprit.h \
+	tools/callers/failures.c \
+	tools/callers/failures.h \
+	tools/callers/heap_askers.c \
+	tools/callers/heap_askers.h \
+	tools/callers/heap_askers_json.c \
+	tools/callers/heap_stacks.c \
+	tools/callers/heap_stacks.h \
+	tools/callers/stack_sums.c \
+	tools/callers/stack_sums.h \
+	tools/callers/who.c \
+	tools/callers/who.h \
+	tools/callers/wrapper_names.def
+
+PERFETTO_FILES = \
+	tools/perfetto/perfetto_blob.c \
+	tools/perfetto/perfetto_blob.h \
+	tools/perfetto/perfetto_packets.c \
+	tools/perfetto/perfetto_packets.h \
+	tools/perfetto/profile.c \
+	tools/perfetto/profile.h \
+	tools/perfetto/profile_take.c
+
 JOIN_FILES = \
 	tools/join/cut_calls.c \
 	tools/join/cut_calls.h \
+	tools/join/frame_namer.c \
+	tools/join/frame_namer.h \
+	tools/join/frame_records.c \
+	tools/join/frame_records.h \
 	tools/join/join.c \
 	tools/join/join.h \
 	tools/join/merge.c \
@@ -208,6 +250,7 @@ REPORT_FILES = \
 	tools/report/report_chains_print.c \
 	tools/report/report_command.c \
 	tools/report/report_contention.c \
+	tools/report/report_contention_print.c \
 	tools/report/report_descriptors.c \
 	tools/report/report_descriptors.h \
 	tools/report/report_files.c \
@@ -215,8 +258,6 @@ REPORT_FILES = \
 	tools/report/report_json.c \
 	tools/report/report_json_why.c \
 	tools/report/report_leaks.c \
-	tools/report/report_left_out.c \
-	tools/report/report_left_out.h \
 	tools/report/report_leaks.h \
 	tools/report/report_lock_order.c \
 	tools/report/report_lock_order.h \
@@ -247,18 +288,34 @@ TOP_FILES = \
 	tools/top/top_sums.h
 
 TOOLS_SOURCES = $(COMMON_FILES) $(READING_FILES) $(PRINTING_FILES) $(ANALYSIS_FILES) $(DESCRIPTORS_FILES) \
-	$(LOCKS_FILES) $(PROGRAMS_FILES) $(STACKS_FILES) $(JOIN_FILES) $(WITNESS_FILES) $(RECORD_FILES) \
-	$(MANAGER_FILES) $(CHECK_FILES) $(DUMP_FILES) $(REPORT_FILES) $(TOP_FILES)
+	$(LOCKS_FILES) $(PROGRAMS_FILES) $(CALLERS_FILES) $(STACKS_FILES) $(PERFETTO_FILES) $(JOIN_FILES) \
+	$(WITNESS_FILES) \
+	$(RECORD_FILES) $(MANAGER_FILES) $(CHECK_FILES) $(DUMP_FILES) $(REPORT_FILES) $(TOP_FILES)
 
 TOOLS_CPPFLAGS = $(AM_CPPFLAGS)
 TOOLS_LIBS = libfxttools.la libfxtwriter.la $(JANSSON_LIBS) $(LIBDW_LIBS) $(LIBELF_LIBS) $(LIBIBERTY_LIBS) \
-	$(ZSTD_LIBS) -lm
+	$(ZSTD_LIBS) $(PROTOBUF_C_LIBS) -lm
 
 # This library has everything but main(), so that the unit tests link the same code.
 noinst_LTLIBRARIES += libfxttools.la
 libfxttools_la_SOURCES = $(TOOLS_SOURCES)
 libfxttools_la_CPPFLAGS = $(TOOLS_CPPFLAGS) -DFXT_LIBDIR='"$(libdir)"'
-libfxttools_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(LIBDW_CFLAGS) $(LIBELF_CFLAGS) $(ZSTD_CFLAGS)
+libfxttools_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(LIBDW_CFLAGS) $(LIBELF_CFLAGS) $(ZSTD_CFLAGS) \
+	$(PROTOBUF_C_CFLAGS)
+
+# The messages of Perfetto that fxt writes become C.
+EXTRA_DIST += tools/perfetto/perfetto_trace.proto
+if HAVE_PROTOBUF_C
+PERFETTO_MADE = tools/perfetto/perfetto_trace.pb-c.c tools/perfetto/perfetto_trace.pb-c.h
+nodist_libfxttools_la_SOURCES = $(PERFETTO_MADE)
+BUILT_SOURCES += $(PERFETTO_MADE)
+CLEANFILES += $(PERFETTO_MADE)
+tools/perfetto/perfetto_trace.pb-c.h: tools/perfetto/perfetto_trace.pb-c.c
+	@:
+tools/perfetto/perfetto_trace.pb-c.c: tools/perfetto/perfetto_trace.proto
+	$(AM_V_GEN)$(MKDIR_P) tools/perfetto && \
+		$(PROTOC_C) --proto_path=$(srcdir)/tools/perfetto --c_out=tools/perfetto perfetto_trace.proto
+endif
 
 bin_PROGRAMS += fxt
 fxt_SOURCES = tools/fxt.c
@@ -268,7 +325,9 @@ fxt_LDADD = $(TOOLS_LIBS)
 # These unit tests link the tool's objects, unlike those of the writer (tests/local.mk).
 if HAVE_CHECK
 TOOLS_TESTS = \
+	tests/check_call_stacks \
 	tests/check_elf \
+	tests/check_frame_names \
 	tests/check_lifetimes \
 	tests/check_manager \
 	tests/check_objects \
@@ -277,17 +336,22 @@ TOOLS_TESTS = \
 	tests/check_reader \
 	tests/check_report \
 	tests/check_report_chains \
+	tests/check_report_heap_stacks \
 	tests/check_report_lock_facts \
 	tests/check_report_lock_model \
 	tests/check_report_locks \
 	tests/check_report_print \
 	tests/check_report_processor \
 	tests/check_report_processor_print \
+	tests/check_report_stacks \
 	tests/check_skim \
 	tests/check_tools \
 	tests/check_top \
 	tests/check_windows \
 	tests/check_witness
+if HAVE_PROTOBUF_C
+TOOLS_TESTS += tests/check_perfetto
+endif
 endif
 check_PROGRAMS += $(TOOLS_TESTS)
 TESTS += $(TOOLS_TESTS)
@@ -296,6 +360,15 @@ TOOLS_TESTS_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 TOOLS_TESTS_LIBS = $(TOOLS_LIBS) $(CHECK_LIBS)
 TRACE_MAKER = tests/trace_maker.c tests/trace_maker.h tests/trace_words.h
 LOCK_MAKER = tests/lock_maker.c tests/lock_maker.h $(TRACE_MAKER)
+tests_check_call_stacks_SOURCES = tests/check_call_stacks.c tests/apps/random.h tests/apps/unseen.h \
+	$(TRACE_MAKER)
+tests_check_call_stacks_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_call_stacks_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_call_stacks_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_frame_names_SOURCES = tests/check_frame_names.c $(TRACE_MAKER)
+tests_check_frame_names_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_frame_names_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_frame_names_LDADD = $(TOOLS_TESTS_LIBS)
 tests_check_elf_SOURCES = tests/check_elf.c
 tests_check_elf_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_elf_CFLAGS = $(TOOLS_TESTS_CFLAGS)
@@ -316,6 +389,10 @@ tests_check_order_SOURCES = tests/check_order.c tests/trace_words.h
 tests_check_order_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_order_CFLAGS = $(TOOLS_TESTS_CFLAGS)
 tests_check_order_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_perfetto_SOURCES = tests/check_perfetto.c tests/apps/random.h tests/apps/unseen.h $(TRACE_MAKER)
+tests_check_perfetto_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_perfetto_CFLAGS = $(TOOLS_TESTS_CFLAGS) $(PROTOBUF_C_CFLAGS)
+tests_check_perfetto_LDADD = $(TOOLS_TESTS_LIBS)
 tests_check_print_SOURCES = tests/check_print.c
 tests_check_print_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_print_CFLAGS = $(TOOLS_TESTS_CFLAGS)
@@ -332,6 +409,11 @@ tests_check_report_chains_SOURCES = tests/check_report_chains.c $(TRACE_MAKER)
 tests_check_report_chains_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_report_chains_CFLAGS = $(TOOLS_TESTS_CFLAGS)
 tests_check_report_chains_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_report_heap_stacks_SOURCES = tests/check_report_heap_stacks.c tests/apps/random.h \
+	tests/apps/unseen.h $(TRACE_MAKER)
+tests_check_report_heap_stacks_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_report_heap_stacks_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_report_heap_stacks_LDADD = $(TOOLS_TESTS_LIBS)
 tests_check_report_lock_facts_SOURCES = tests/check_report_lock_facts.c $(LOCK_MAKER)
 tests_check_report_lock_facts_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_report_lock_facts_CFLAGS = $(TOOLS_TESTS_CFLAGS)
@@ -358,6 +440,10 @@ tests_check_report_processor_print_SOURCES = tests/check_report_processor_print.
 tests_check_report_processor_print_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_report_processor_print_CFLAGS = $(TOOLS_TESTS_CFLAGS)
 tests_check_report_processor_print_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_report_stacks_SOURCES = tests/check_report_stacks.c $(TRACE_MAKER)
+tests_check_report_stacks_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_report_stacks_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_report_stacks_LDADD = $(TOOLS_TESTS_LIBS)
 tests_check_skim_SOURCES = tests/check_skim.c tests/apps/random.h tests/apps/unseen.h tests/trace_words.h
 tests_check_skim_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_skim_CFLAGS = $(TOOLS_TESTS_CFLAGS)

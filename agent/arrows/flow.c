@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <sched.h>
 
+#include "agent/emit/call_stack.h"
 #include "agent/emit/clock.h"
 #include "parent_links.h"
 #include "shared.h"
@@ -159,6 +160,12 @@ void fxt_wait_enter(struct fxt_thread *thread, uintptr_t object, uintptr_t lock)
 	fxt_wait_abandon(thread);
 	if (fxt_wait_begin(object, lock))
 		thread->waits_for = object;
+}
+
+void fxt_wait_enter_blocked(struct fxt_thread *thread, uintptr_t object, uintptr_t lock)
+{
+	fxt_call_stack_say(thread, FXT_STR_blocked, 0);
+	fxt_wait_enter(thread, object, lock);
 }
 
 bool fxt_wait_leave(struct fxt_thread *thread, uintptr_t object, uint64_t start_ns, uint64_t end_ns,

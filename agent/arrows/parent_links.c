@@ -6,7 +6,7 @@
 
 #include "agent/base/stack.h"
 #include "agent/emit/deferred.h"
-#include "agent/emit/koid.h"
+#include "agent/base/koid.h"
 #include "parent_entry.h"
 #include "task_life.h"
 #include "writer/apart.h"

@@ -3,7 +3,7 @@
 #include "signal_senders.h"
 
 #include "agent/base/fdinfo.h"
-#include "agent/emit/koid.h"
+#include "agent/base/koid.h"
 #include "parent_entry.h"
 
 enum {

@@ -9,6 +9,7 @@
 
 #include "agent/base/lazy_table.h"
 #include "agent/emit/async.h"
+#include "agent/emit/call_stack.h"
 #include "wait.h"
 #include "writer/fxt_encode.h"
 
@@ -51,9 +52,10 @@ static uint64_t commit(struct fxt_thread *thread, uint64_t *at, uint64_t names, 
 	return life;
 }
 
-void fxt_task_thread_begins(struct fxt_thread *thread, uint64_t at_ns)
+void fxt_task_thread_begins(struct fxt_thread *thread, uint64_t at_ns, uint32_t stack)
 {
-	uint64_t *at = fxt_reserve_extra(thread, at_ns, 2 + FXT_ASYNC_OWNER_WORDS + 2 + 1);
+	uint64_t *at = fxt_reserve_extra(thread, at_ns,
+					 2 + FXT_ASYNC_OWNER_WORDS + 2 + FXT_STACK_WORDS + 1);
 	unsigned arguments = 2;
 
 	thread->life = 0;
@@ -66,6 +68,8 @@ void fxt_task_thread_begins(struct fxt_thread *thread, uint64_t at_ns)
 	}
 	at = fxt_async_put_owner(thread, at);
 	at = fxt_put_uint(at, FXT_STR_tid, thread->tid);
+	at = fxt_put_stack(at, FXT_STR_stack, stack);
+	arguments += stack != 0;
 	thread->life = commit(thread, at, NAMES(pthread, thread), arguments);
 }
 
@@ -105,14 +109,18 @@ void fxt_task_thread_ends(struct fxt_thread *thread)
 /* Writes a child's begin. `pid` is 0 if it is not known yet. */
 static uint64_t begin_child(struct fxt_thread *thread, uint64_t at_ns, uint32_t pid)
 {
-	uint64_t *at = fxt_reserve_extra(thread, at_ns, 2 + 2 + 1);
+	uint32_t stack = fxt_call_stack(thread);
+	uint64_t *at = fxt_reserve_extra(thread, at_ns, 2 + 2 + FXT_STACK_WORDS + 1), life;
 
 	if (!at)
 		return 0;
 	if (pid)
 		at = fxt_put_uint(at, FXT_STR_pid, pid);
 	at = fxt_put_uint(at, FXT_STR_parent, thread->pid);
-	return commit(thread, at, NAMES(process, child), pid ? 2 : 1);
+	at = fxt_put_stack(at, FXT_STR_stack, stack);
+	life = commit(thread, at, NAMES(process, child), 1 + (pid != 0) + (stack != 0));
+	fxt_call_stack_tell(thread, stack);
+	return life;
 }
 
 static void end_child(struct fxt_thread *thread, uint64_t life, uint64_t end_ns, uint32_t pid, int status)

@@ -12,7 +12,7 @@
 #include "agent/emit/emit.h"
 
 /* Begins the lifetime of the calling thread, which was made at `at_ns`. */
-void fxt_task_thread_begins(struct fxt_thread *thread, uint64_t at_ns);
+void fxt_task_thread_begins(struct fxt_thread *thread, uint64_t at_ns, uint32_t stack);
 /* Ends the lifetime of the calling thread. */
 void fxt_task_thread_ends(struct fxt_thread *thread);
 

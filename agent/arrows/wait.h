@@ -24,6 +24,7 @@ struct fxt_cause {
 	uintptr_t place;
 	/* if the object is a condition, the lock that is waited for from here on; 0: none */
 	uintptr_t lock;
+	uint32_t stack;                 /* that thread's call stack then (call_stack.h); 0: not known */
 };
 
 /* Says to which waiting threads a cause is handed. */

@@ -165,6 +165,8 @@ struct fxt_thread {
 	/* Records that need a look: watched.c, deferred.h. */
 	unsigned commit;                /* what is due at the next commit: enum fxt_commit_way; 0: nothing */
 	int watched_errno;              /* the error of the call that is recorded, for triggers; 0: none */
+	uint64_t left_ns;               /* the start of the call that was left last, which has no stack */
+	int first_errno;                /* the same, if its call site has not failed so before */
 	uint64_t born_ns;               /* the time when the child of a fork began; 0 in other processes */
 
 	/* Flags of several mechanisms, and the index: thread.c, explain.h. */
@@ -273,6 +275,12 @@ struct fxt_config {
 	uint32_t function_depth;        /* instrumented functions that nest deeper are filtered; 0: none */
 	uint64_t explain_ns;            /* 0: no call is explained */
 	uint64_t heap_track_bytes;      /* blocks and mappings of this size or more have lifetimes; 0: none */
+	uint64_t heap_sample_bytes;     /* a smaller block is drawn once in so many bytes; 0: none is */
+	bool stacks;                    /* the trace has call stacks */
+	/* calls of each category that take this long or longer have one; UINT64_MAX: none has for its
+	 * duration. The second is the least of them, and the third how many frames these stacks have. */
+	uint64_t stack_ns[FXT_CATEGORY_COUNT], least_stack_ns;
+	uint8_t stack_frames[FXT_CATEGORY_COUNT];
 	bool quiet;                     /* nothing is written to standard error */
 	bool wait_on_full;              /* FXT_ON_FULL=wait: a call waits for room on a full disk */
 	bool waits_for_manager;         /* a call waits until the manager has saved a part of the buffer */

@@ -83,6 +83,10 @@ struct fxt_thread_pages {
 /* Bytes that a thread's calls have moved, and allocated less freed: sample.c, heap.h. */
 struct fxt_thread_bytes {
 	uint64_t read, written, heap;
+	/* bytes that the thread may still ask for before a block is drawn (heap_sample.h), and the state of
+	 * its random numbers; 0: none was drawn yet */
+	int64_t until_sample;
+	uint64_t random;
 };
 
 struct fxt_in_progress;

@@ -37,7 +37,7 @@ static const char *read_test(const char *text, enum fxt_trigger_test *test)
 	return NULL;
 }
 
-static bool read_duration(const char *text, size_t bytes, uint64_t *ns)
+bool fxt_duration_read(const char *text, size_t bytes, uint64_t *ns)
 {
 	static const struct {
 		char text[3];
@@ -85,7 +85,7 @@ static bool read_one(struct fxt_trigger *trigger, const char *text, size_t bytes
 	trigger->is_prefix = text[name - 1] == '*';
 	memcpy(trigger->name, text, name - trigger->is_prefix);
 	value = strcspn(at, ",:");
-	if (trigger->test < FXT_FAILED_WITH ? !read_duration(at, value, &trigger->value)
+	if (trigger->test < FXT_FAILED_WITH ? !fxt_duration_read(at, value, &trigger->value)
 					    : !read_errno(at, value, &trigger->value))
 		return false;
 	at += value;

@@ -15,6 +15,7 @@
 #define FXT_TRIGGER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum { FXT_TRIGGERS_MAX = 16, FXT_TRIGGER_NAME_BYTES = 64 };
@@ -38,6 +39,10 @@ struct fxt_trigger_list {
 	/* calls that take this long or longer are compared; INT64_MAX: none */
 	uint64_t most_ns;
 };
+
+/* Reads a duration such as 100us from `bytes` bytes of text. Returns false, with *ns as it was, if it is
+ * none. */
+bool fxt_duration_read(const char *text, size_t bytes, uint64_t *ns);
 
 /* Reads the value of FXT_TRIGGER, which may be NULL. Returns false, after a message to the user, if the value
  * has a mistake. */

@@ -4,6 +4,7 @@
 
 #include "agent/arrows/wait.h"
 #include "agent/emit/async.h"
+#include "agent/emit/call_stack.h"
 #include "agent/emit/emit.h"
 #include "endpoint.h"
 #include "fd_slots.h"
@@ -106,10 +107,11 @@ static uint64_t *put_arguments(struct fxt_thread *thread, uint64_t *at, int fd, 
 
 /* Writes the begin of a lifetime to a slot. Returns false if there is no slot for it. */
 static bool put_in_slot(struct fxt_thread *thread, int fd, uint64_t now_ns, uint64_t call_names,
-			uint64_t names, const struct fxt_fd_detail *detail, uint64_t id)
+			uint64_t names, const struct fxt_fd_detail *detail, uint64_t id,
+			uint32_t stack)
 {
 	/* A duplicate needs no room for `of` beside a text, because it has no text of its own. */
-	enum { OTHER_WORDS = 2 + FXT_ASYNC_OWNER_WORDS };       /* number and call */
+	enum { OTHER_WORDS = 2 + FXT_ASYNC_OWNER_WORDS + FXT_STACK_WORDS };     /* number and call */
 	unsigned arguments;
 	uint64_t *slot = fxt_fd_slot_claim(thread, fd, now_ns, id), *at, *end;
 	const uint64_t *original;
@@ -119,6 +121,8 @@ static bool put_in_slot(struct fxt_thread *thread, int fd, uint64_t now_ns, uint
 	at = fxt_fd_slot_arguments(slot);
 	at = put_arguments(thread, at, fd, call_names, detail, fxt_fd_slot_left(slot, at, OTHER_WORDS),
 			   &arguments);
+	at = fxt_put_stack(at, FXT_STR_stack, stack);
+	arguments += stack != 0;
 	/* The text is copied, because the original's lifetime may be over, and overwritten, in the trace. */
 	original = fxt_fd_slot(detail->number, detail->original);
 	if (original) {
@@ -135,18 +139,24 @@ static bool put_in_slot(struct fxt_thread *thread, int fd, uint64_t now_ns, uint
 static uint64_t put_begin(struct fxt_thread *thread, int fd, uint64_t now_ns, uint64_t call_names,
 			  uint64_t names, const struct fxt_fd_detail *detail)
 {
-	size_t words = 6 + FXT_ASYNC_OWNER_WORDS + (detail->text ? fxt_words_of(detail->bytes) + 2 : 1);
+	uint32_t stack = fxt_call_stack(thread);
+	size_t words = 6 + FXT_ASYNC_OWNER_WORDS + FXT_STACK_WORDS +
+		       (detail->text ? fxt_words_of(detail->bytes) + 2 : 1);
 	uint64_t id = fxt_fd_slots_on ? fxt_flow_id() : 0, *at;
 	unsigned arguments;
 
-	if (id && put_in_slot(thread, fd, now_ns, call_names, names, detail, id))
+	if (id && put_in_slot(thread, fd, now_ns, call_names, names, detail, id, stack)) {
+		fxt_call_stack_tell(thread, stack);
 		return id;
+	}
 	at = fxt_reserve_extra(thread, now_ns, words);
 	if (!at)
 		return 0;
 	at = put_arguments(thread, at, fd, call_names, detail, 0, &arguments);
+	at = fxt_put_stack(at, FXT_STR_stack, stack);
 	id = fxt_flow_id();
-	fxt_async_commit_begin(thread, at, id, names, arguments);
+	fxt_async_commit_begin(thread, at, id, names, arguments + (stack != 0));
+	fxt_call_stack_tell(thread, stack);
 	return id;
 }
 

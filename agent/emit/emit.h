@@ -336,12 +336,32 @@ static inline uint64_t *fxt_put_int(uint64_t *at, uint64_t name, int value)
 	return at + 1;
 }
 
+/* Called when recording begins again, and in the child of a fork: nothing has failed yet. */
+void fxt_failures_again(void);
+
 /* Notes that the call that is being recorded failed with `error`, for the triggers that wait for failures. */
 FXT_COLD void fxt_watch_failure(struct fxt_thread *thread, int error);
 
-/* Stores with what error a call failed. */
-static inline uint64_t *fxt_put_errno(struct fxt_thread *thread, uint64_t *at, int error)
+/* A bit for each pair of a call site and an error, by its hash: set if a call there has failed so. */
+enum { FXT_FAILURES = 8192 };
+extern _Atomic uint8_t fxt_failures[FXT_FAILURES / 8] __attribute__((visibility("hidden")));
+
+/* Does what is due when a call site fails for the first time with this error: the trace gets the call's stack
+ * behind its event. A failure that shares its bit with an earlier one is passed over. */
+FXT_COLD void fxt_watch_first_failure(struct fxt_thread *thread, int error, uint32_t bit);
+
+/* Stores with what error a call failed. Inlined, because the address that it returns to is the call site of
+ * the wrapper. */
+static inline __attribute__((always_inline)) uint64_t *fxt_put_errno(struct fxt_thread *thread, uint64_t *at,
+								      int error)
 {
+	uint64_t site = (uintptr_t)__builtin_return_address(0) ^ (uint64_t)(unsigned)error << 48;
+	uint32_t bit = (uint32_t)(site * UINT64_C(0x9e3779b97f4a7c15) >> 51);
+
+	uint8_t known = atomic_load_explicit(&fxt_failures[bit / 8], memory_order_relaxed);
+
+	if (FXT_UNLIKELY(!(known >> bit % 8 & 1)))
+		fxt_watch_first_failure(thread, error, bit);
 	if (FXT_UNLIKELY(fxt_agent.config.triggers.any_errno))
 		fxt_watch_failure(thread, error);
 	return fxt_put_int(at, FXT_STR_errno_, error);

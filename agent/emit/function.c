@@ -1,5 +1,6 @@
 /* See function.h. This file owns the table of functions and the string indices of their names. */
 #include "agent/base/stack.h"
+#include "call_stack.h"
 #include "deferred.h"
 #include "explain.h"
 #include "filtered.h"
@@ -205,10 +206,10 @@ const char *fxt_function_object_name(uintptr_t address, uintptr_t place, size_t 
 	return name;
 }
 
-enum fxt_code_kind fxt_function_code(uintptr_t address, struct fxt_unwind_rule *rule)
+enum fxt_code_kind fxt_function_code(uintptr_t address)
 {
 	uint64_t mask = lock_functions();
-	enum fxt_code_kind kind = fxt_allocator_code(address, rule);
+	enum fxt_code_kind kind = fxt_allocator_code(address);
 
 	unlock_functions(mask);
 	return kind;
@@ -443,7 +444,8 @@ void fxt_function_complete(struct fxt_thread *thread, uintptr_t address, uint64_
 	size_t text = fxt_words_of(function.bytes);
 	uint64_t names = FXT_FUNCTION_UNNAMED;
 	/* A call that is not usual may be explained. */
-	size_t explanation = fxt_is_usual(thread, start_ns, end_ns) ? 0 : FXT_EXPLAIN_WORDS;
+	size_t explanation =
+		fxt_is_usual(thread, start_ns, end_ns) ? 0 : FXT_EXPLAIN_WORDS + FXT_STACK_WORDS;
 	/* One reservation is for the string record and the event behind it, each with its slack, so that both
 	 * stand in one chunk. */
 	uint64_t *at = fxt_room(thread, start_ns, end_ns, 1 + text + FXT_LANE_SLACK_WORDS + explanation,

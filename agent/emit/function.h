@@ -228,7 +228,7 @@ const char *fxt_function_object_name(uintptr_t address, uintptr_t place, size_t 
 bool fxt_functions_unloaded(void);
 
 /* Returns the kind of the code at `address`: see fxt_allocator_code(). */
-enum fxt_code_kind fxt_function_code(uintptr_t address, struct fxt_unwind_rule *rule);
+enum fxt_code_kind fxt_function_code(uintptr_t address);
 
 /* Says in *file which file the code at `address` lies in. Returns false if that cannot be looked up now. */
 bool fxt_function_file(uintptr_t address, struct fxt_code_file *file);

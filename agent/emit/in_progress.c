@@ -64,12 +64,11 @@ static void close_entry(struct fxt_thread *thread, struct fxt_in_progress *entry
 		end_ns = thread->vfork.left_ns;
 	if (start_ns <= stopped_ns && stopped_ns < end_ns)
 		end_ns = stopped_ns;
-	if (function) {
+	/* The stack is not the one that the call was made from any more. */
+	thread->left_ns = start_ns;
+	if (function)
 		fxt_function_complete(thread, function, start_ns, end_ns);
-		return;
-	}
-	at = fxt_room_left(thread, start_ns, end_ns, 0, fxt_category_of(names));
-	if (at)
+	else if ((at = fxt_room_left(thread, start_ns, end_ns, 0, fxt_category_of(names))))
 		fxt_complete(thread, at, end_ns, names, 0);
 }
 

@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "agent/base/koid.h"
 #include "agent/base/log.h"
 #include "clock.h"
 #include "counter.h"
-#include "koid.h"
 #include "writer/fxt_encode.h"
 
 void fxt_agent_count(enum fxt_loss why, uint64_t records, uint64_t last_ns)

@@ -9,13 +9,13 @@
 
 #include <pthread.h>
 
+#include "agent/base/koid.h"
 #include "agent/base/parts.h"
 #include "agent/base/stack.h"
 #include "counter.h"
 #include "explain.h"
 #include "function.h"
 #include "in_progress.h"
-#include "koid.h"
 #include "program_text.h"
 #include "sample.h"
 #include "threads.h"
@@ -302,13 +302,16 @@ static void begin_life(struct fxt_thread *thread, uint32_t own_tid)
 	thread->usual_ns = fxt_agent.config.triggers.most_ns;
 	if (fxt_agent.config.explain_ns && fxt_agent.config.explain_ns < thread->usual_ns)
 		thread->usual_ns = fxt_agent.config.explain_ns;
+	if (fxt_agent.config.least_stack_ns < thread->usual_ns)
+		thread->usual_ns = fxt_agent.config.least_stack_ns;
 	if (fxt_agent.config.has_threshold || fxt_agent.config.filters_callers ||
 	    fxt_agent.config.triggers.least_ns)
 		thread->usual_ns = 0;
 	fxt_explain_reset(thread);
 	fxt_program_text_forget(thread);
 	thread->commit = 0;
-	thread->watched_errno = 0;
+	thread->watched_errno = thread->first_errno = 0;
+	thread->left_ns = 0;
 	thread->born_ns = 0;
 	thread->life = thread->expects = thread->vfork.link = 0;
 	thread->vfork.child = 0;

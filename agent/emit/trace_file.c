@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/base/log.h"
 #include "agent/base/connection.h"
-#include "counter.h"
-#include "koid.h"
+#include "agent/base/koid.h"
+#include "agent/base/log.h"
 #include "agent/base/output.h"
+#include "counter.h"
 #include "writer/apart.h"
 #include "writer/fxt_encode.h"
 

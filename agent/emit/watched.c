@@ -5,6 +5,7 @@
 
 #include "agent/base/parts.h"
 #include "agent/base/stack.h"
+#include "call_stack.h"
 #include "callers.h"
 #include "deferred.h"
 #include "emit.h"
@@ -33,6 +34,10 @@ uint64_t *fxt_room_left(struct fxt_thread *thread, uint64_t start_ns, uint64_t e
 		start_ns = fxt_in_progress_start_in_child(thread, end_ns);
 	if (end_ns - start_ns < fxt_agent.config.threshold_ns[category])
 		return leave_out(thread, end_ns);
+	if (end_ns - start_ns >= fxt_agent.config.least_stack_ns) {
+		thread->commit |= FXT_COMMIT_WATCHED;
+		words += FXT_STACK_WORDS;
+	}
 	if (is_slow(end_ns - start_ns)) {
 		thread->commit |= FXT_COMMIT_WATCHED;
 		words += FXT_EXPLAIN_WORDS;
@@ -49,6 +54,26 @@ uint64_t *fxt_room_unusual(struct fxt_thread *thread, uint64_t start_ns, uint64_
 	if (fxt_agent.config.filters_callers && category != FXT_BIT_function && !fxt_callers_want_this())
 		return leave_out(thread, end_ns);
 	return fxt_room_left(thread, start_ns, end_ns, words, category);
+}
+
+_Atomic uint8_t fxt_failures[FXT_FAILURES / 8];
+static atomic_bool has_failures;
+
+void fxt_watch_first_failure(struct fxt_thread *thread, int error, uint32_t bit)
+{
+	atomic_store_explicit(&has_failures, true, memory_order_relaxed);
+	atomic_fetch_or_explicit(&fxt_failures[bit / 8], (uint8_t)(1 << bit % 8), memory_order_relaxed);
+	if (!fxt_agent.config.stacks)
+		return;
+	thread->commit |= FXT_COMMIT_WATCHED;
+	thread->first_errno = error;
+}
+
+void fxt_failures_again(void)
+{
+	/* Pages that have none are not written to, as they are shared with the parent. */
+	if (atomic_exchange_explicit(&has_failures, false, memory_order_relaxed))
+		memset((void *)fxt_failures, 0, sizeof(fxt_failures));
 }
 
 void fxt_watch_failure(struct fxt_thread *thread, int error)
@@ -99,6 +124,17 @@ static const char *event_name(uint64_t header, size_t *bytes)
 	return fxt_function_name_of((uint32_t)index, bytes);
 }
 
+/* Returns the stack of a call that is about to be committed and took so long; 0: it gets none. */
+static uint32_t stack_of(const struct fxt_thread *thread, uint64_t header, uint64_t start_ns, uint64_t ns)
+{
+	unsigned category = (unsigned)fxt_get_event_category(header) - FXT_STR_CATEGORIES;
+
+	if (start_ns == thread->left_ns || category >= FXT_CATEGORY_COUNT ||
+	    ns < fxt_agent.config.stack_ns[category])
+		return 0;
+	return fxt_call_stack_of(thread, fxt_agent.config.stack_frames[category]);
+}
+
 /* NOLINTNEXTLINE(misc-no-recursion): see fxt_commit(). */
 void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header)
 {
@@ -106,7 +142,8 @@ void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header
 	uint64_t start_ns = lane->at[1], end_ns = at[-1], ns = end_ns - start_ns;
 	bool is_latest = end_ns == thread->last_ns;
 	unsigned explained = 0;
-	int error = thread->watched_errno;
+	uint32_t stack = 0;
+	int error = thread->watched_errno, first_error = thread->first_errno;
 	const char *name;
 	size_t bytes;
 	unsigned i;
@@ -118,7 +155,13 @@ void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header
 	}
 	if (!(thread->commit & FXT_COMMIT_DEFERRED))
 		thread->commit &= ~(unsigned)FXT_COMMIT_WATCHED;
-	thread->watched_errno = 0;
+	thread->watched_errno = thread->first_errno = 0;
+	if (start_ns) {
+		stack = stack_of(thread, header, start_ns, ns);
+		at = fxt_put_stack(at - 1, FXT_STR_stack, stack);
+		*at++ = end_ns;
+		explained = stack != 0;
+	}
 	/* If a fork came in the middle of this record, its start is in the parent's chunk alone: the child
 	 * finds 0 here, and nobody reads what it writes. */
 	if (start_ns && is_slow(ns) && !fxt_holds_lock(thread) && !fxt_stack_is_short()) {
@@ -127,6 +170,9 @@ void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header
 		*at++ = end_ns;
 	}
 	fxt_commit_as(thread, at, header + fxt_event_args(explained), 1);
+	fxt_call_stack_tell(thread, stack);
+	if (first_error)
+		fxt_call_stack_say(thread, FXT_STR_failed, first_error);
 	/* The explanation may have read the clock since. */
 	if (is_latest)
 		fxt_deferred_after(thread, thread->last_ns);

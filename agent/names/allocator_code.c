@@ -2,6 +2,7 @@
  * projects: their users know whose these are, and a wrong entry would hide who is responsible. */
 #include "allocator_code.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -51,20 +52,14 @@ static bool is_allocator(uintptr_t address, const struct fxt_module *module)
 	return begins_with_any(name, bytes, functions, COUNT(functions));
 }
 
-enum fxt_code_kind fxt_allocator_code(uintptr_t address, struct fxt_unwind_rule *rule)
+enum fxt_code_kind fxt_allocator_code(uintptr_t address)
 {
 	const struct fxt_module *module = fxt_symbol_module(address);
-	struct fxt_unwind_tables tables;
 
 	/* Code that was made at run time is nobody's library. */
 	if (!module || !module->path)
 		return FXT_CODE_OWN;
 	if (begins_with_any(module->name, strlen(module->name), loaders, COUNT(loaders)))
 		return FXT_CODE_END;
-	if (!is_allocator(address, module))
-		return FXT_CODE_OWN;
-	return fxt_unwind_find(module->file.base, module->file.bytes, &tables) &&
-			       fxt_unwind_rule(&tables, address - module->bias, rule)
-		       ? FXT_CODE_ALLOCATOR
-		       : FXT_CODE_END;
+	return is_allocator(address, module) ? FXT_CODE_ALLOCATOR : FXT_CODE_OWN;
 }

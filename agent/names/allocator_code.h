@@ -4,10 +4,7 @@
 #ifndef FXT_ALLOCATOR_CODE_H
 #define FXT_ALLOCATOR_CODE_H
 
-#include <stdbool.h>
 #include <stdint.h>
-
-#include "unwind.h"
 
 enum fxt_code_kind {
 	FXT_CODE_UNKNOWN,               /* it cannot be looked at now */
@@ -15,13 +12,11 @@ enum fxt_code_kind {
 	/* allocates for its caller: a function of the C or C++ library or of this one, an operator new, or a
 	 * function of a C++ or Rust standard library that was compiled into the program */
 	FXT_CODE_ALLOCATOR,
-	/* it allocates for its caller, which cannot be found: there is no unwind rule. So does the loader,
-	 * whose callers may be any code. */
-	FXT_CODE_END,
+	FXT_CODE_END,                   /* the loader's, whose callers may be any code */
 };
 
-/* Returns the kind of the code at `address`, and the unwind rule for FXT_CODE_ALLOCATOR. Called with signals
- * blocked and under the lock of the function table, by function.c. */
-enum fxt_code_kind fxt_allocator_code(uintptr_t address, struct fxt_unwind_rule *rule);
+/* Returns the kind of the code at `address`. Called with signals blocked and under the lock of the function
+ * table, by function.c. */
+enum fxt_code_kind fxt_allocator_code(uintptr_t address);
 
 #endif

@@ -8,11 +8,10 @@
 
 #include "agent/base/agent.h"
 
-/* Returns the allocation site, as a return address, of the block that a wrapper has got, whose frame is
- * `frame`. That is the first code on the stack that allocates for itself. Returns the address that the
- * wrapper returns to if there is none, if frames cannot be followed that far, and on other stacks than the
- * thread's own. */
-uintptr_t fxt_allocation_site(struct fxt_thread *thread, const uintptr_t *frame);
+/* Returns the allocation site, as a return address, of a block that was got with this stack, a number of
+ * fxt_call_stack_of(): the first code on it that allocates for itself. Returns `caller`, which is where the
+ * wrapper returns to, if the stack is not known or has no such code. */
+uintptr_t fxt_allocation_site(struct fxt_thread *thread, uint32_t stack, uintptr_t caller);
 
 /* Forgets all that is known of code, because libraries may have been unloaded, and others may be loaded
  * there. */

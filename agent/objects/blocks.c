@@ -7,9 +7,14 @@
  */
 #include "blocks.h"
 
+#include <string.h>
+
 #include "agent/base/lazy_table.h"
 #include "agent/base/stack.h"
+#include "agent/emit/call_stack.h"
+#include "agent/stacks/stack_walk.h"
 #include "allocation_site.h"
+#include "heap_sample.h"
 
 enum { BUCKET_BITS = 13, BUCKETS = 1 << BUCKET_BITS, WAYS = 8 };
 
@@ -23,6 +28,7 @@ struct detail {
 	struct fxt_memory_life life;
 	struct fxt_label label;         /* the name that the trace was told last for this address */
 	uint64_t bytes;                 /* the size that it was told with that name */
+	bool is_sample;
 };
 
 struct bucket {
@@ -33,6 +39,9 @@ struct bucket {
 /* The table takes 3.5 MiB of addresses, and memory for the pages that are used. It is made with the first
  * block that is large enough. */
 static _Atomic(void *) table;           /* struct bucket */
+
+_Atomic uint8_t fxt_block_samples[FXT_BLOCK_SAMPLE_HASHES];
+static atomic_bool has_samples;
 
 /* Returns the bucket that a block can be in. Makes the table if `make`. Returns NULL if there is no table. */
 static struct bucket *bucket_of(uintptr_t block, bool make)
@@ -90,7 +99,7 @@ static int claim_for(struct bucket *bucket, uintptr_t block)
 	if (way < 0)
 		way = claim_gone(bucket);
 	if (way >= 0)
-		bucket->details[way] = (struct detail){{0, 0}, {NULL}, 0};
+		bucket->details[way] = (struct detail){.bytes = 0};
 	return way;
 }
 
@@ -111,30 +120,94 @@ static void tell(struct fxt_thread *thread, struct detail *detail, const struct 
 			     memory->bytes);
 }
 
-void fxt_block_came_at(struct fxt_thread *thread, const void *block, size_t bytes, const uintptr_t *frame,
-		       uint64_t since_ns)
+/* Counts a sample more or less of a hash. A count that has reached its most stays there. */
+static void count_sample(uintptr_t block, int more)
 {
-	struct fxt_memory memory = {FXT_STR_heap_block, (uintptr_t)block, bytes, 0, {NULL}};
-	struct bucket *bucket = bucket_of((uintptr_t)block, true);
+	_Atomic uint8_t *count = &fxt_block_samples[block * UINT64_C(0x9e3779b97f4a7c15) >> 50];
+	uint8_t before = atomic_load_explicit(count, memory_order_relaxed);
+
+	do {
+		if (before == UINT8_MAX || (!before && more < 0))
+			return;
+	} while (!atomic_compare_exchange_weak_explicit(count, &before, (uint8_t)(before + more),
+							memory_order_relaxed, memory_order_relaxed));
+}
+
+/* Claims an entry for a block that has come. Returns -1 if there is none. */
+static int claim_new(struct fxt_thread *thread, struct bucket *bucket, const void *block, uint64_t since_ns)
+{
 	struct fxt_block before = fxt_block_take(block);
-	struct detail *detail;
-	int way;
 
 	/* If the table still has the block, it was freed while nothing was recorded. */
 	if (before.life.id)
 		fxt_block_gone(thread, &before, since_ns);
-	if (fxt_stack_is_short())
-		return;
-	way = claim_for(bucket, (uintptr_t)block);
+	return fxt_stack_is_short() ? -1 : claim_for(bucket, (uintptr_t)block);
+}
+
+/* Begins the lifetime of a block whose entry was claimed, and shows the entry. */
+static void begin(struct fxt_thread *thread, struct bucket *bucket, int way, const struct fxt_memory *memory)
+{
+	bool has_begun = fxt_memory_life_begin(thread, &bucket->details[way].life, memory);
+
+	release(bucket, way, memory->address | (has_begun ? 0 : IS_GONE));
+}
+
+void fxt_block_came_at(struct fxt_thread *thread, const void *block, size_t bytes, const uintptr_t *frame,
+		       uint64_t since_ns)
+{
+	struct fxt_memory memory = {.name = FXT_STR_heap_block, .address = (uintptr_t)block, .bytes = bytes};
+	struct bucket *bucket = bucket_of((uintptr_t)block, true);
+	int way = claim_new(thread, bucket, block, since_ns);
+	uint32_t stack;
+
 	if (way < 0)
 		return;
-	detail = &bucket->details[way];
-	detail->life.begin_ns = since_ns;
-	memory.place = fxt_allocation_site(thread, frame);
+	bucket->details[way].life.begin_ns = since_ns;
+	bucket->details[way].is_sample = false;
+	stack = fxt_call_stack_of(thread, FXT_WALK_MOST);
+	memory.place = fxt_allocation_site(thread, stack, frame[1]);
 	memory.label = fxt_label_block(thread, memory.place);
-	tell(thread, detail, &memory);
-	release(bucket, way,
-		(uintptr_t)block | (fxt_memory_life_begin(thread, &detail->life, &memory) ? 0 : IS_GONE));
+	memory.stack = fxt_agent.config.stacks ? stack : 0;
+	tell(thread, &bucket->details[way], &memory);
+	begin(thread, bucket, way, &memory);
+}
+
+void fxt_block_drawn_at(struct fxt_thread *thread, const void *block, size_t bytes, uint64_t since_ns)
+{
+	struct fxt_memory memory = {.name = FXT_STR_heap_sample, .address = (uintptr_t)block, .bytes = bytes};
+	uint64_t mean = fxt_agent.config.heap_sample_bytes;
+	struct bucket *bucket;
+	bool is_first = !thread->bytes.random;
+	int way;
+
+	if (!mean || !fxt_agent.config.stacks) {
+		thread->bytes.until_sample = INT64_MAX;
+		return;
+	}
+	if (is_first) {
+		thread->bytes.random = fxt_flow_id() ^ (uint64_t)thread->tid << 32;
+		/* The bytes count from the last that was drawn, which is as good as any other moment. */
+		thread->bytes.until_sample += (int64_t)fxt_heap_sample_distance(&thread->bytes.random, mean);
+		if (thread->bytes.until_sample >= 0)
+			return;
+	}
+	thread->bytes.until_sample = (int64_t)fxt_heap_sample_distance(&thread->bytes.random, mean) - 1;
+	bucket = bucket_of((uintptr_t)block, true);
+	way = claim_new(thread, bucket, block, since_ns);
+	if (way < 0)
+		return;
+	bucket->details[way].life.begin_ns = since_ns;
+	bucket->details[way].is_sample = true;
+	memory.stack = fxt_call_stack(thread);
+	memory.stands_for = fxt_heap_sample_weight(bytes, mean);
+	atomic_store_explicit(&has_samples, true, memory_order_relaxed);
+	count_sample((uintptr_t)block, 1);
+	begin(thread, bucket, way, &memory);
+}
+
+void fxt_block_drawn(struct fxt_thread *thread, const void *block, size_t bytes)
+{
+	fxt_block_drawn_at(thread, block, bytes, thread->last_ns);
 }
 
 void fxt_block_came(struct fxt_thread *thread, const void *block, size_t bytes, const uintptr_t *frame)
@@ -146,10 +219,13 @@ struct fxt_block fxt_block_take(const void *block)
 {
 	struct bucket *bucket = bucket_of((uintptr_t)block, false);
 	int way = claim_in(bucket, (uintptr_t)block);
-	struct fxt_block taken = {{0, 0}, {NULL}};
+	struct fxt_block taken = {.is_sample = false};
 
 	if (way >= 0) {
-		taken = (struct fxt_block){bucket->details[way].life, bucket->details[way].label};
+		taken = (struct fxt_block){bucket->details[way].life, bucket->details[way].label,
+					   bucket->details[way].is_sample};
+		if (taken.is_sample)
+			count_sample((uintptr_t)block, -1);
 		release(bucket, way, (uintptr_t)block | IS_GONE);
 	}
 	return taken;
@@ -164,15 +240,24 @@ void fxt_block_put_back(const void *block, const struct fxt_block *taken)
 		return;
 	bucket->details[way].life = taken->life;
 	bucket->details[way].label = taken->label;
+	bucket->details[way].is_sample = taken->is_sample;
+	if (taken->is_sample)
+		count_sample((uintptr_t)block, 1);
 	release(bucket, way, (uintptr_t)block);
 }
 
 void fxt_block_gone(struct fxt_thread *thread, const struct fxt_block *taken, uint64_t end_ns)
 {
-	fxt_memory_life_end(thread, taken->life, FXT_STR_heap_block, &taken->label, end_ns);
+	static const struct fxt_label nameless;
+
+	fxt_memory_life_end(thread, taken->life, taken->is_sample ? FXT_STR_heap_sample : FXT_STR_heap_block,
+			    taken->is_sample ? &nameless : &taken->label, end_ns);
 }
 
 void fxt_blocks_after_fork(void)
 {
 	fxt_lazy_table_empty(&table, BUCKETS * sizeof(struct bucket));
+	/* Pages that have no count are not written to, as they are shared with the parent. */
+	if (atomic_exchange(&has_samples, false))
+		memset((void *)fxt_block_samples, 0, sizeof(fxt_block_samples));
 }

@@ -5,6 +5,7 @@
 #include <sys/auxv.h>
 
 #include "agent/base/stack.h"
+#include "agent/emit/call_stack.h"
 
 enum { MAPPINGS = 1024, PIECES = 2 * MAPPINGS };
 
@@ -189,7 +190,7 @@ static void forget(uint32_t mapping)
 void fxt_mapping_came(struct fxt_thread *thread, const void *address, size_t bytes, uintptr_t place)
 {
 	uintptr_t low = (uintptr_t)address, high = page_above(low + bytes);
-	struct fxt_memory memory = {FXT_STR_mapping, low, bytes, place, nameless};
+	struct fxt_memory memory = {.name = FXT_STR_mapping, .address = low, .bytes = bytes, .place = place};
 	struct fxt_memory_life life;
 	bool fits, is_told;
 	uint32_t mapping;
@@ -206,6 +207,7 @@ void fxt_mapping_came(struct fxt_thread *thread, const void *address, size_t byt
 		return;
 	/* No thread unmaps the mapping meanwhile, because the program does not know of it yet. */
 	life.begin_ns = fxt_now(thread);
+	memory.stack = fxt_call_stack(thread);
 	is_told = !fxt_stack_is_short() && fxt_memory_life_begin(thread, &life, &memory);
 	mask = fxt_lock(&mapped.lock);
 	if (is_told)

@@ -3,11 +3,12 @@
 
 #include "agent/arrows/wait.h"
 #include "agent/emit/async.h"
+#include "agent/emit/call_stack.h"
 #include "agent/emit/emit.h"
 #include "agent/emit/function.h"
 
 /* Together with the label, a begin has no more words than async.c can move. */
-enum { FUNCTION_MAX_BYTES = 184 };
+enum { FUNCTION_MAX_BYTES = 168 };
 
 static uint64_t names_of(uint64_t name)
 {
@@ -22,13 +23,13 @@ bool fxt_memory_life_begin(struct fxt_thread *thread, struct fxt_memory_life *li
 	size_t text;
 	uint64_t *at;
 
-	function = fxt_label_place(thread, memory->place, &text);
+	function = fxt_label_place(thread, memory->stands_for ? 0 : memory->place, &text);
 	if (text > FUNCTION_MAX_BYTES)
 		text = FUNCTION_MAX_BYTES;
 	life->id = fxt_flow_id();
 	at = fxt_reserve_extra(thread, life->begin_ns,
 			       2 + 2 + 2 + fxt_words_of(text) + fxt_label_words(&memory->label) +
-			       FXT_ASYNC_OWNER_WORDS + 1);
+			       FXT_ASYNC_OWNER_WORDS + FXT_STACK_WORDS + 2 + 1);
 	if (!at)
 		return false;
 	at = fxt_put_pointer(at, FXT_STR_ptr, (const void *)memory->address);
@@ -41,8 +42,15 @@ bool fxt_memory_life_begin(struct fxt_thread *thread, struct fxt_memory_life *li
 		at = fxt_put_label(at, &memory->label);
 		arguments++;
 	}
+	if (memory->stands_for) {
+		at = fxt_put_uint(at, FXT_STR_stands_for, memory->stands_for);
+		arguments++;
+	}
+	at = fxt_put_stack(at, FXT_STR_stack, memory->stack);
+	arguments += memory->stack != 0;
 	at = fxt_async_put_owner(thread, at);
 	fxt_async_commit_begin(thread, at, life->id, names_of(memory->name), arguments);
+	fxt_call_stack_tell(thread, memory->stack);
 	return true;
 }
 

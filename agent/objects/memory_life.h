@@ -1,7 +1,8 @@
 /* Lifetimes of memory. Each is an async of category malloc, from the call that made a block or a mapping to
- * the call that ended it. The begin carries the address (`ptr`), the size and the function that asked for
- * the memory. Begin and end of a block carry its name (`object`). Ids are those of fxt_flow_id(), so no two
- * are alike in all processes.
+ * the call that ended it. The begin carries the address (`ptr`), the size and the function that asked for the
+ * memory, with its call stack. Begin and end of a block carry its name (`object`). A smaller block that was
+ * drawn (heap_sample.h) is a `heap sample`, of which the stack alone is known, and says for how many bytes it
+ * stands. Ids are those of fxt_flow_id(), so no two are alike in all processes.
  *
  * An end is written only if its begin is in this process's trace. Threads' clocks differ by some
  * microseconds, and any thread may free a block, so the end is made later than the begin if need be. Called
@@ -24,6 +25,9 @@ struct fxt_memory {
 	uint64_t bytes;
 	uintptr_t place;                /* the return address of the call that asked for it */
 	struct fxt_label label;         /* all zero: there is none */
+	uint32_t stack;                 /* who asked for it (call_stack.h); 0: not known */
+	/* of a block that was drawn: how many bytes it stands for; 0: it stands for itself */
+	uint64_t stands_for;
 };
 
 /* Writes the begin, at life->begin_ns. Not to be called on a short stack (stack.h). Returns false if there

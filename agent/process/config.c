@@ -10,6 +10,7 @@
 #include "agent/names/caller_list.h"
 #include "agent/names/function_filter.h"
 #include "follow.h"
+#include "stack_config.h"
 
 /* The categories as messages list them. */
 #define CATEGORY_LIST \
@@ -376,6 +377,13 @@ bool fxt_config_read(struct fxt_config *config, char **environment)
 	config->heap_track_bytes = 65536;
 	valid &= read_number("FXT_HEAP_TRACK_BYTES", value_of(environment, "FXT_HEAP_TRACK_BYTES"), "bytes",
 			     0, UINT64_C(1) << 47, &config->heap_track_bytes);
+	config->heap_sample_bytes = 65536;
+	valid &= read_number("FXT_HEAP_SAMPLE_BYTES", value_of(environment, "FXT_HEAP_SAMPLE_BYTES"),
+			     "bytes", 0, UINT64_C(1) << 40, &config->heap_sample_bytes);
+	valid &= fxt_stack_config_read(config, value_of(environment, "FXT_STACKS"));
+	/* Where no block has a stack, or each call has one, samples would say nothing more. */
+	if (!config->stacks || !config->stack_ns[FXT_BIT_malloc])
+		config->heap_sample_bytes = 0;
 	valid &= read_word("FXT_START", value_of(environment, "FXT_START"), starts, 2,
 			   "0 (the signal starts) or 1", 1, &start);
 	config->dormant = !start;

@@ -21,7 +21,7 @@
 #include "agent/arrows/parent_links.h"
 #include "agent/base/parts.h"
 #include "agent/descriptors/endpoint.h"
-#include "agent/emit/koid.h"
+#include "agent/base/koid.h"
 #include "agent/emit/lanes.h"
 #include "agent/emit/trace_file.h"
 #include "control.h"

@@ -12,12 +12,13 @@
 #include "agent/descriptors/endpoint.h"
 #include "agent/descriptors/fds.h"
 #include "agent/emit/async.h"
+#include "agent/emit/call_stack.h"
 #include "agent/emit/explain.h"
 #include "agent/emit/filtered.h"
 #include "agent/emit/function.h"
 #include "agent/emit/held_locks.h"
 #include "agent/emit/in_progress.h"
-#include "agent/emit/koid.h"
+#include "agent/base/koid.h"
 #include "agent/emit/lanes.h"
 #include "agent/emit/program_text.h"
 #include "agent/emit/sample.h"
@@ -144,6 +145,10 @@ static const struct fxt_part table[] = {
 	{"tasks that open files: none is at work", .child = fxt_apart_after_fork},
 	{"counters: due at once",
 	 .child = fxt_sample_after_fork, .again = fxt_sample_after_fork, .deferred = fxt_sample},
+	{"call stacks: the trace has none of their records yet",
+	 .start = fxt_call_stacks_start, .child = fxt_call_stacks_again, .again = fxt_call_stacks_again},
+	{"failures: each call site may fail for the first time",
+	 .child = fxt_failures_again, .again = fxt_failures_again},
 	{"names of objects: no object has been told of",
 	 .child = fxt_labels_after_fork, .again = fxt_labels_again, .deferred = tell_labels,
 	 .exits = rest_of_labels},

@@ -94,7 +94,8 @@ void fxt_heap_start(uint32_t sizable)
 	const struct fxt_config *config = &fxt_agent.config;
 
 	if (!(config->categories & FXT_CAT_malloc) ||
-	    (!(config->categories & FXT_CAT_counter) && !config->heap_track_bytes))
+	    (!(config->categories & FXT_CAT_counter) && !config->heap_track_bytes &&
+	     !config->heap_sample_bytes))
 		return;
 	fxt_heap.size_of = atomic_load_explicit(&found_size_of, memory_order_relaxed);
 	if (config->heap_track_bytes)

@@ -34,9 +34,10 @@ static_assert(SIZED_COUNT <= 32, "as struct fxt_heap has it");
 /* Says whether the size of a block can be asked for, if the block is one of this function's allocator. */
 #define IS_SIZED(symbol, block) ((block) && fxt_heap.sized >> SIZED_##symbol & 1)
 
-/* Counts a block that the function has returned, and begins its lifetime if it is large. Used in the wrapper
- * itself, whose frame leads to who has asked for the block. */
-#define CAME(thread, symbol, block)									\
+/* Counts a block that the function has returned, for which `asked` bytes were asked, and begins its lifetime
+ * if it is large or drawn as a sample. Used in the wrapper itself, whose frame leads to who has asked for the
+ * block. */
+#define CAME(thread, symbol, block, asked)								\
 	do {												\
 		if (FXT_LIKELY(IS_SIZED(symbol, block))) {						\
 			size_t bytes_ = fxt_heap.size_of(block);					\
@@ -44,13 +45,28 @@ static_assert(SIZED_COUNT <= 32, "as struct fxt_heap has it");
 			(thread)->bytes.heap += bytes_;							\
 			if (FXT_UNLIKELY(bytes_ >= fxt_heap.track_bytes))				\
 				fxt_block_came(thread, block, bytes_, __builtin_frame_address(0));\
+			else if (FXT_UNLIKELY(((thread)->bytes.until_sample -= (int64_t)(asked)) < 0))	\
+				fxt_block_drawn(thread, block, asked);				\
 		}											\
 	} while (0)
 
 /* BLOCK(symbol): a PTR, a block that `symbol` has returned. */
 #define FAILURE_BLOCK(symbol) FAILURE_PTR
 #define RESULT_BLOCK(symbol) RESULT_PTR
-#define AFTER_BLOCK(symbol) , CAME(thread_, symbol, result_);
+#define AFTER_BLOCK(symbol) , CAME(thread_, symbol, result_, ASKED_##symbol);
+
+/* How many bytes a call asks for, by its parameters. */
+#define ASKED_malloc size
+#define ASKED___libc_malloc size
+#define ASKED_calloc (nmemb * size)
+#define ASKED___libc_calloc (nmemb * size)
+#define ASKED_aligned_alloc size
+#define ASKED_memalign size
+#define ASKED___libc_memalign size
+#define ASKED_valloc size
+#define ASKED___libc_valloc size
+#define ASKED_pvalloc size
+#define ASKED___libc_pvalloc size
 
 #define FXT_TABLE "interpose/tables/malloc.def"
 #include "interpose/engine/wrappers.inc"
@@ -73,13 +89,14 @@ static FXT_EMISSION void finish_free(struct fxt_thread *thread, uint64_t start_n
 }
 
 /* Frees a block that may have a lifetime, which ends then. */
-static FXT_COLD void free_large(struct fxt_thread *thread, void *ptr, size_t bytes, void (*real)(void *))
+static FXT_COLD void free_followed(struct fxt_thread *thread, void *ptr, size_t bytes, void (*real)(void *))
 {
 	struct fxt_block block = fxt_block_take(ptr);
 	uint64_t start_ns = fxt_now(thread);
 
 	thread->bytes.heap -= bytes;
-	fxt_labels_freed(ptr, bytes);
+	if (bytes >= fxt_heap.track_bytes)
+		fxt_labels_freed(ptr, bytes);
 	real(ptr);
 	finish_free(thread, start_ns, ptr);
 	if (block.life.id)
@@ -100,8 +117,9 @@ static FXT_COLD void free_large(struct fxt_thread *thread, void *ptr, size_t byt
 		if (FXT_LIKELY(IS_SIZED(symbol, ptr))) {                        \
 			size_t bytes = fxt_heap.size_of(ptr);                   \
 										\
-			if (FXT_UNLIKELY(bytes >= fxt_heap.track_bytes)) {      \
-				free_large(thread, ptr, bytes, real_##symbol);  \
+			if (FXT_UNLIKELY((bytes >= fxt_heap.track_bytes) |      \
+					 fxt_block_may_be_sample(ptr))) {       \
+				free_followed(thread, ptr, bytes, real_##symbol); \
 				return;                                         \
 			}                                                       \
 			thread->bytes.heap -= bytes;                            \
@@ -142,18 +160,19 @@ struct resized {
 
 static struct resized before_realloc(void *ptr, unsigned symbol)
 {
-	struct resized old = {fxt_heap.sized >> symbol & 1, 0, {{0, 0}, {NULL}}};
+	struct resized old = {.is_sized = fxt_heap.sized >> symbol & 1};
 
 	if (!old.is_sized || !ptr)
 		return old;
 	old.bytes = fxt_heap.size_of(ptr);
-	if (old.bytes >= fxt_heap.track_bytes)
+	if (old.bytes >= fxt_heap.track_bytes || fxt_block_may_be_sample(ptr))
 		old.block = fxt_block_take(ptr);
 	return old;
 }
 
+/* `asked` is how many bytes the call has asked for. */
 static void after_realloc(struct fxt_thread *thread, const struct resized *old, void *ptr, void *result,
-			  bool failed, const uintptr_t *frame)
+			  size_t asked, bool failed, const uintptr_t *frame)
 {
 	uint64_t end_ns = thread->last_ns;
 	size_t bytes;
@@ -177,6 +196,8 @@ static void after_realloc(struct fxt_thread *thread, const struct resized *old, 
 				 old->bytes - (result == ptr ? bytes : 0));
 	if (bytes >= fxt_heap.track_bytes)
 		fxt_block_came_at(thread, result, bytes, frame, end_ns);
+	else if (result && (thread->bytes.until_sample -= (int64_t)asked) < 0)
+		fxt_block_drawn_at(thread, result, asked, end_ns);
 }
 
 #define REALLOC(symbol)                                                                         \
@@ -203,7 +224,7 @@ static void after_realloc(struct fxt_thread *thread, const struct resized *old, 
 			finish_realloc(thread, at, end_ns, FXT_NAMES(malloc, realloc), 2,       \
 				       result, !result && size);                                \
 		}                                                                               \
-		after_realloc(thread, &old, ptr, result, !result && size,                       \
+		after_realloc(thread, &old, ptr, result, size, !result && size,                 \
 			      __builtin_frame_address(0));                                      \
 		return result;                                                                  \
 	}
@@ -239,7 +260,8 @@ FXT_EXPORT void *reallocarray(void *ptr, size_t nmemb, size_t size)
 		finish_realloc(thread, at, end_ns, FXT_NAMES(malloc, reallocarray), 3, result,
 			       !result && nmemb && size);
 	}
-	after_realloc(thread, &old, ptr, result, !result && nmemb && size, __builtin_frame_address(0));
+	after_realloc(thread, &old, ptr, result, bytes, !result && nmemb && size,
+		      __builtin_frame_address(0));
 	return result;
 }
 
@@ -264,7 +286,7 @@ FXT_EXPORT int posix_memalign(void **memptr, size_t alignment, size_t size)
 		fxt_complete(thread, at, end_ns, FXT_NAMES(malloc, posix_memalign), 3);
 	}
 	if (!result)
-		CAME(thread, posix_memalign, *memptr);
+		CAME(thread, posix_memalign, *memptr, size);
 	return result;
 }
 

@@ -1,6 +1,7 @@
 /* Makes the wrappers of the loader's functions: dl.def. */
 #include <dlfcn.h>
 
+#include "agent/emit/call_stack.h"
 #include "agent/emit/callers.h"
 #include "agent/objects/allocation_site.h"
 #include "agent/objects/label.h"
@@ -21,6 +22,7 @@ FXT_EXPORT int dlclose(void *handle)
 {
 	int result = fxt_is_on(FXT_CAT_dl) ? traced_dlclose(handle) : real_dlclose(handle);
 
+	fxt_call_stacks_unloaded();
 	if (fxt_is_on(FXT_CAT_pthread))
 		fxt_labels_unloaded();
 	if (fxt_is_on(FXT_CAT_malloc))

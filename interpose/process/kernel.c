@@ -64,7 +64,7 @@ static int traced_futex(struct fxt_by_number *call_, struct fxt_thread *thread_,
 	start_ns_ = fxt_now(thread_);
 	open_ = wakes(operation_) ? QUICK : BLOCKS(uaddr);
 	if (waits_)
-		fxt_wait_enter(thread_, (uintptr_t)uaddr, 0);
+		fxt_wait_enter_blocked(thread_, (uintptr_t)uaddr, 0);
 	else if (wakes(operation_) && fxt_is_waited_for((uintptr_t)uaddr))
 		fxt_flow_release(thread_, (uintptr_t)uaddr, val == 1 ? FXT_RELEASE_ONE : FXT_RELEASE_ALL,
 				 (struct fxt_cause){0});

@@ -8,7 +8,8 @@
 #include "lock_wait.h"
 
 #include "agent/base/stack.h"
-#include "agent/emit/koid.h"
+#include "agent/emit/call_stack.h"
+#include "agent/base/koid.h"
 #include "interpose/engine/forms.h"
 
 /* -- What a lock says of itself --------------------------------------------------------------- */
@@ -85,7 +86,15 @@ static size_t measure(struct description *d, const struct fxt_lock_wait *wait, u
 	d->held_ns = wait->held.lock && now_ns > wait->held.since_ns ? now_ns - wait->held.since_ns : 0;
 	d->object = fxt_label_of(wait->kind, wait->lock);
 	return 2 + fxt_label_words(&d->object) + (2 + fxt_words_of(wait->at.bytes)) + 2 + 2 +
-	       (2 + fxt_words_of(wait->held_at.bytes)) + 1;
+	       (2 + fxt_words_of(wait->held_at.bytes)) + 1 + FXT_STACK_WORDS;
+}
+
+/* Returns the number in the trace of another thread of this process, if that is known; otherwise its id. */
+static uint32_t koid_of_other(uint32_t tid)
+{
+	const struct fxt_thread *thread = fxt_koid_differs() ? fxt_threads_find(tid) : NULL;
+
+	return thread ? thread->tid : tid;
 }
 
 static uint64_t *describe(uint64_t *at, struct description *d, const struct fxt_lock_wait *wait)
@@ -101,7 +110,7 @@ static uint64_t *describe(uint64_t *at, struct description *d, const struct fxt_
 		d->arguments++;
 	}
 	if (d->holder) {
-		at = fxt_put_uint(at, FXT_STR_holder, fxt_koid_of_other(d->holder));
+		at = fxt_put_uint(at, FXT_STR_holder, koid_of_other(d->holder));
 		d->arguments++;
 	}
 	if (d->held_ns) {
@@ -129,6 +138,7 @@ void fxt_lock_wait_begin(struct fxt_thread *thread, struct fxt_lock_wait *wait)
 {
 	struct description d = {.holder = wait->holder};
 	uint64_t now_ns = fxt_now(thread), *at;
+	uint32_t stack;
 
 	wait->held.lock = 0;
 	if (is_refused(thread, wait)) {
@@ -143,14 +153,17 @@ void fxt_lock_wait_begin(struct fxt_thread *thread, struct fxt_lock_wait *wait)
 	if (wait->held.lock)
 		wait->held_at = function_at(thread, wait->held.place);
 	/* The instant is written at once, because the wait may never end. */
+	stack = fxt_call_stack(thread);
 	at = fxt_reserve_extra(thread, now_ns, measure(&d, wait, now_ns));
 	if (at) {
 		at = describe(at, &d, wait);
+		at = fxt_put_stack(at, FXT_STR_stack, stack);
 		fxt_commit_extra(thread, at,
 				 fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_INSTANT) |
-					 fxt_event_args(d.arguments) |
+					 fxt_event_args(d.arguments + (stack != 0)) |
 					 fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_agent,
 						      FXT_STR_contended));
+		fxt_call_stack_tell(thread, stack);
 	}
 	if (wait->kind == FXT_LABEL_RWLOCK)
 		fxt_wait_enter(thread, wait->object, 0);
@@ -185,6 +198,10 @@ void fxt_lock_wait_end(struct fxt_thread *thread, struct fxt_lock_wait *wait, in
 	if (!at)
 		return;
 	at = describe(at, &d, wait);
+	if (is_caused && cause.stack) {
+		at = fxt_put_stack(at, FXT_STR_held_stack, cause.stack);
+		d.arguments++;
+	}
 	if (wait->is_c11) {
 		at = fxt_put_int(at, FXT_STR_ret, result);
 		d.arguments++;
@@ -214,6 +231,8 @@ void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock, enum fxt_label_k
 		cause.since_ns = held->since_ns;
 		cause.place = held->place;
 	}
+	cause.stack = fxt_call_stack(thread);
+	fxt_call_stack_tell(thread, cause.stack);
 	if (kind == FXT_LABEL_RWLOCK)
 		let_go_rwlock(thread, lock, cause);
 	else

@@ -12,7 +12,7 @@ void fxt_cond_wait_begin(struct fxt_thread *thread, struct fxt_cond_wait *wait)
 {
 	struct fxt_held_lock *held = fxt_held_lock_find(thread, wait->mutex);
 
-	fxt_wait_enter(thread, wait->cond, wait->mutex);
+	fxt_wait_enter_blocked(thread, wait->cond, wait->mutex);
 	/* Others may wait for the mutex. */
 	if (fxt_is_waited_for(wait->mutex))
 		fxt_lock_let_go(thread, wait->mutex, FXT_LABEL_MUTEX);
@@ -69,7 +69,7 @@ static inline bool get_at_once(int (*try)(sem_t *), sem_t *sem)
 	struct fxt_in_progress *open_ = BLOCKS(sem);							\
 													\
 	if (waits_)											\
-		fxt_wait_enter(thread_, (uintptr_t)(sem), 0);						\
+		fxt_wait_enter_blocked(thread_, (uintptr_t)(sem), 0);					\
 	result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));						\
 	end_ns_ = fxt_end_after(thread_, open_, &after_ns_);						\
 	if (waits_) {											\
@@ -113,7 +113,7 @@ static inline bool has_value(const sem_t *sem)
 	struct fxt_cause cause_;									\
 	bool waits_;											\
 													\
-	fxt_wait_enter(thread_, (uintptr_t)(handle), 0);						\
+	fxt_wait_enter_blocked(thread_, (uintptr_t)(handle), 0);					\
 	result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));						\
 	end_ns_ = fxt_end_after(thread_, open_, &after_ns_);						\
 	waits_ = fxt_wait_leave(thread_, (uintptr_t)(handle), start_ns_, end_ns_, &cause_) && !result_;	\

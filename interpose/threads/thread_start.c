@@ -9,6 +9,7 @@
 
 #include "agent/arrows/flow.h"
 #include "agent/arrows/task_life.h"
+#include "agent/emit/call_stack.h"
 
 /* There is room for so many threads that were made and have not run yet. Of others it is not shown who made
  * them and when they end. */
@@ -49,7 +50,14 @@ struct fxt_start *fxt_start_take(struct fxt_thread *thread, const pthread_attr_t
 			continue;
 		start->arg = arg;
 		look_at_stack(start, attr);
-		start->cause = thread ? fxt_flow_leave(thread) : (struct fxt_cause){0};
+		start->cause = (struct fxt_cause){0};
+		if (thread) {
+			uint32_t stack = fxt_call_stack(thread);
+
+			fxt_call_stack_tell(thread, stack);
+			start->cause = fxt_flow_leave(thread);
+			start->cause.stack = stack;
+		}
 		return start;
 	}
 	return NULL;
@@ -69,7 +77,7 @@ static struct fxt_start begin(struct fxt_start *start)
 	if (self) {
 		fxt_thread_has_stack(self, own.stack_low, own.stack_bytes);
 		fxt_flow_arrive(self, &own.cause);
-		fxt_task_thread_begins(self, own.cause.at_ns);
+		fxt_task_thread_begins(self, own.cause.at_ns, own.cause.stack);
 	}
 	return own;
 }

@@ -76,6 +76,13 @@ class Writer:
             extra = self.time + lasts
         self.out += event(kind, self.time, self.name(category), self.name(name), index, koids, args, extra)
 
+    def frame(self, node, name, args):
+        """Writes a node of a call stack; a node of 0 is none."""
+        args = [argument(kind, self.name(what), self.name(value) if kind == TEXT else value)
+                for kind, what, value in [(TEXT, 'type', 'frame')] + args]
+        n, body = self.name(name) if name else 0, words(node) + b''.join(args)
+        self.out += words(6 | 1 + len(body) // 8 << 4 | 1 << 16 | n << 24 | len(args) << 40) + body
+
 
 def half_events(size, rnd, args=()):
     """Returns half of a file: events that refer to strings and a thread, which the other half redefines."""
@@ -330,6 +337,54 @@ def gaps(size, rnd):
     return w.out
 
 
+NODES = 0x7fe0000000000000
+FUNCTIONS = ('main', 'std::f', 'malloc', 'xmalloc', 'my_lock', 'f(int)', 'g<h>()', '_ZN3foo3barEi', '')
+
+
+def told(w, node):
+    """Writes what is told with a stack."""
+    rnd, number = w.rnd, len(w.out)
+    stack = [(POINTER, 'stack', NODES + node)]
+    w.put(ASYNC, 'malloc', rnd.choice(('heap block', 'heap sample', 'mapping')),
+          stack + [(LONG, 'size', number), (LONG, 'stands_for', number << 20)], extra=number)
+    kind = rnd.randrange(4)
+    if kind == 0:
+        w.put(BEGIN, 'pthread', 'pthread_mutex_lock', [(POINTER, 'mutex', node)], 0, (7, number))
+        w.put(INSTANT, 'pthread', 'blocked', stack, 0, (7, number))
+    elif kind == 1:
+        w.put(COMPLETE, 'fd', 'open', stack + [(INT, 'errno', rnd.randrange(1, 99))])
+    elif kind == 2:
+        w.put(INSTANT, 'pthread', 'unlocked', [(POINTER, 'mutex', 8)] + stack)
+        w.put(COMPLETE, 'pthread', 'pthread_mutex_lock', [(POINTER, 'mutex', 8), (TEXT, 'at', 'f')] + stack)
+    else:
+        w.put(ASYNC, 'fd', 'file', stack + [(INT, 'fd', 9), (TEXT, 'call', 'open')], extra=number)
+
+
+def deep(size, rnd):
+    """All call stacks are one chain, of some functions or of one, which is a wrapper or is not."""
+    w = Writer(size, rnd)
+    functions, node = rnd.sample(FUNCTIONS, rnd.randrange(1, len(FUNCTIONS))), 0
+    while w.more():
+        node += 1
+        w.frame(NODES + node, rnd.choice(functions),
+                [(POINTER, 'parent', NODES + node - 1), (TEXT, 'module', '/app'), (LONG, 'offset', node)])
+        told(w, node)
+    return w.out
+
+
+def stacks(size, rnd):
+    """Recording starts again and again, and call stacks are chains of any length, circles, or not there."""
+    w = Writer(size, rnd)
+    number = 1 << rnd.randrange(2, 16)
+    while w.more():
+        w.frame(NODES + rnd.randrange(number), rnd.choice(FUNCTIONS),
+                [(POINTER, 'parent', NODES + rnd.randrange(number)), (LONG, 'offset', rnd.randrange(9))])
+        told(w, rnd.randrange(number))
+        if rnd.randrange(2):
+            w.put(INSTANT, 'agent', 'recording started')
+    return w.out
+
+
 CALLS = (('malloc', 'malloc'), ('malloc', 'realloc'), ('malloc', 'free'), ('stdio', 'fopen'),
          ('stdio', 'fclose'), ('fd', 'open'), ('fd', 'read'), ('fd', 'write'), ('fd', 'close'),
          ('fd', 'dup2'), ('fd', 'fcntl'), ('net', 'socket'), ('net', 'accept'), ('net', 'connect'),
@@ -339,12 +394,13 @@ CALLS = (('malloc', 'malloc'), ('malloc', 'realloc'), ('malloc', 'free'), ('stdi
          ('pthread', 'pthread_mutex_unlock'), ('pthread', 'pthread_mutex_init'),
          ('pthread', 'pthread_join'), ('pthread', 'sem_wait'), ('function', '_ZN3foo3barEi'),
          ('agent', 'released'), ('agent', 'resumed'), ('agent', 'contended'), ('agent', 'arrow'),
-         ('agent', 'dropped'), ('malloc', 'heap block'), ('malloc', 'mapping'), ('process', 'child'),
+         ('agent', 'dropped'), ('malloc', 'heap block'), ('malloc', 'heap sample'), ('malloc', 'mapping'),
+         ('pthread', 'blocked'), ('pthread', 'unlocked'), ('process', 'child'),
          ('pthread', 'thread'), ('fd', 'file'), ('fd', 'pipe'), ('net', 'connection'), ('log', 'log'))
 NAMES = ('fd', 'oldfd', 'newfd', 'sockfd', 'ptr', 'size', 'call', 'path', 'pathname', 'addr', 'stream',
          'mutex', 'cond', 'sem', 'thread', 'ret', 'errno', 'at', 'held_at', 'holder', 'held_ns', 'pid',
          'status', 'signal', 'cpu_ns', 'voluntary', 'function', 'object', 'of', 'cmd', 'arg', 'flags',
-         'message', 'reason', 'records', 'ended_by', 'since', 'type')
+         'message', 'reason', 'records', 'ended_by', 'since', 'type', 'stack', 'stands_for')
 
 
 def mixed(size, rnd):
@@ -397,10 +453,12 @@ def long(size, rnd):
 
 
 KINDS = (redefined_string, redefined_thread, colliding, threads, names, backwards, providers, open_calls,
-         links, categories, waiters, accepted, objects, repeated, children, programs, descriptors, logs,
-         nested, gated, allocated, gaps, mixed)
+         links, categories, waiters, deep, stacks, accepted, objects, repeated, children, programs,
+         descriptors, logs, nested, gated, allocated, gaps, mixed)
 
-if sys.argv[1] == 'list':
+if __name__ != '__main__':
+    pass                                # stacked.py uses what writes records
+elif sys.argv[1] == 'list':
     print(*(kind.__name__ for kind in KINDS))
 else:
     make = {kind.__name__: kind for kind in (*KINDS, long)}[sys.argv[1]]

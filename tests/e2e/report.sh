@@ -55,7 +55,8 @@ sections()
 {
 	local names='DEADLOCK|STILL OPEN AT THE END|THREADS|LONGEST CAUSAL CHAINS|CONTENDED LOCKS|WAITING FOR'
 
-	names+='|LOCKS TAKEN IN BOTH ORDERS|FILES AND SOCKETS|CALLS|HEAP|NEVER FREED|DESCRIPTORS|SAID'
+	names+='|LOCKS TAKEN IN BOTH ORDERS|FILES AND SOCKETS|CALLS|HEAP BY WHO ASKED FOR IT|HEAP|NEVER FREED'
+	names+='|FAILED CALLS|DESCRIPTORS|SAID'
 	sed -nE "s/^($names).*/\1/p" "$1" | tr '\n' ';'
 }
 is "chain: sections" \
@@ -239,9 +240,42 @@ else
 	echo "no samples here"
 fi
 
+# -- Who it was, by call stacks ------------------------------------------------------------------------------
+
+python3 "${abs_top_srcdir:?}/tests/e2e/stacked.py" >stacked.fxt && valid stacked.fxt
+fxt report stacked.fxt >report
+is "stacks: lines over 100 columns" "" "$(awk 'length > 100' report)"
+head -n 24 report >first
+grep -oE 'asked for by load \(bank\) < main|in withdraw \(bank\)|^  load \(bank\) +~1.25 MiB' first >found
+printf '%s\n' "asked for by load (bank) < main" "in withdraw (bank)" \
+	"  load (bank)                            ~1.25 MiB" >expected
+same "stacks: on the first screen" expected found
+grep -qE '^      held by audit \(bank\)$' report || fail "stacks: $(grep -A4 '^CONTENDED' report)"
+grep -A2 '^FAILED CALLS' report | grep -qE '^  open +1 .*No such file or directory$' ||
+	fail "stacks: $(grep -A3 '^FAILED' report)"
+fxt report --folded=heap stacked.fxt >found
+is "stacks: never freed" "process 7;_start;main;load(char const*);xstrdup;xmalloc;malloc 1311720" \
+	"$(cat found)"
+fxt report --folded=peak:peak --flame=allocated:all.svg stacked.fxt >report
+is "stacks: at the peak" "1311720 300000" "$(awk '{ print $NF }' peak | paste -sd' ')"
+grep -q '<title>parse (293 KiB, 18.61%)' all.svg || fail "stacks: $(grep -o '<title>parse.*</title>' all.svg)"
+grep -q '^HEAP BY WHO' report || fail "stacks: there is no report beside files"
+is "stacks: waits" "1000100" "$(fxt report --folded=waits stacked.fxt | awk '{ print $NF }')"
+grep -q '^  main (bank) ' <<<"$(fxt report --wrappers='lo?d,parse*' stacked.fxt)" || fail "stacks: --wrappers"
+grep -q '^  main (bank) ' <<<"$(FXT_WRAPPERS=load fxt report stacked.fxt)" || fail "stacks: FXT_WRAPPERS"
+fxt report --json stacked.fxt | python3 -c 'import json, sys
+r = json.load(sys.stdin)
+heap = r["heap_stacks"][0]
+print(heap["unfreed"]["bytes"], heap["bytes_a_sample"],
+      [f["function"] for f in heap["stack"] if not f["wrapper"]])
+print(r["contended"][0]["holder_stack"][2]["function"], r["blocked"][0]["stack"][3]["function"],
+      r["failures"][0]["errno"])' >found
+printf '%s\n' "1311720 65536 ['load', 'main']" "audit withdraw 2" >expected
+same "stacks, JSON" expected found
+
 # What cannot be written, or is not there, is told in one line.
 for wrong in "--folded=/nonexistent/x" "--flame=/nonexistent/x" "--flame=modes.fxt" \
-	"--sort=name" "--folded=" "--folded=- --flame=-" "--json --folded=-"; do
+	"--sort=name" "--folded=" "--folded=- --flame=-" "--json --folded=-" "--folded=heap:"; do
 	# shellcheck disable=SC2086
 	"$FXT" report $wrong modes.fxt >/dev/null 2>err && fail "report $wrong: exit status 0"
 	is "report $wrong: lines of the message" 1 "$(grep -c '^fxt' err)"

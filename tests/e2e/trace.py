@@ -26,6 +26,8 @@
     trace.py uncut FILE         the trace without the ends of calls that fxt record made, as bytes
     trace.py cut FILE           how each call that was in progress ended, and its name, a line each, without
                                 functions
+    trace.py stacks FILE        tid, kind and callers of each call that has a call stack, as
+                                tests/apps/call_stacks.c says them: a line each, sorted
     trace.py left FILE          what the processes of `ends left` left open: mark, lifetime, how it ended, and
                                 how many, a line each
 
@@ -62,6 +64,11 @@ def is_end(record):
 
 def name(call):
     return f"{call['category']}:{call['name']}"
+
+
+def is_of_stack(record):
+    """Returns whether the object is part of call stacks, and none of the program's."""
+    return record["args"]["type"] in ("frame", "module")
 
 
 def number(text):
@@ -225,7 +232,7 @@ def lifetimes(path):
                   *(["errno", end["errno"]] if "errno" in end else []))
             continue
         detail = [value for key, value in r["args"].items()
-                  if key not in ("fd", "call", "of", "pid")] or ["."]
+                  if key not in ("fd", "call", "of", "pid", "stack")] or ["."]
         end = ended.get(ident)
         if not end:
             moved = "left"
@@ -423,7 +430,7 @@ def objects(path):
 
 
 def told(path):
-    records_of = [r for r in records(path) if r["type"] == "object"]
+    records_of = [r for r in records(path) if r["type"] == "object" and not is_of_stack(r)]
     for r in sorted(records_of, key=lambda r: r.get("args", {}).get("since", 0)):
         print(r["args"]["type"], r["name"])
 
@@ -455,10 +462,37 @@ def blocks(path):
         print(args["object"], args["size"], "gone" if end else "kept")
 
 
+def stacks(path):
+    """Checks that each record of a node is there, and that a stack leads to an outermost node."""
+    nodes, modules, seen = {}, {}, []
+    for r in records(path):
+        args = r.get("args", {})
+        if r["type"] == "object" and args["type"] == "module":
+            modules[r["id"]] = r["name"]
+        elif r["type"] == "object" and args["type"] == "frame":
+            nodes[r["id"]] = args
+        elif "stack" in args:
+            seen.append(r)
+
+    def callers(node):
+        while node:
+            args = nodes[node]
+            module = modules[number(args["mapping"])] if "mapping" in args else "[further]"
+            yield f"{module.split('/')[-1]}+{args['offset']:#x}"
+            node = number(args["parent"]) if "parent" in args else 0
+
+    kinds = {"file": "file", "heap block": "block", "mapping": "mapping", "usleep": "slow",
+             "contended": "contended", "blocked": "joins"}
+    for r in sorted(seen, key=lambda r: (r["tid"], kinds.get(r["name"], ""), r["time"])):
+        if r["name"] in kinds:
+            print(r["tid"], kinds[r["name"]], *callers(number(r["args"]["stack"])))
+
+
 COMMANDS = {"counts": counts, "own": own, "open": still_open, "lost": lost, "categories": categories,
             "threads": threads, "said": said, "sequence": sequence, "calls": all_calls, "arrows": arrows,
             "lifetimes": lifetimes, "wakers": wakers, "wakeups": wakeups, "lives": lives, "objects": objects,
-            "told": told, "blocks": blocks, "unended": unended, "uncut": uncut, "left": left, "cut": cut}
+            "told": told, "blocks": blocks, "unended": unended, "uncut": uncut, "stacks": stacks,
+            "left": left, "cut": cut}
 
 if len(sys.argv) != 3 or sys.argv[1] not in COMMANDS:
     sys.exit(__doc__)

@@ -25,7 +25,8 @@ records = [json.loads(line) for line in open("records")]
 for r in records:
     if r["type"] == "process" and r["name"] == sys.argv[1]:
         pids.add(r["id"])
-    elif r["type"] == "object" and r["args"].get("type") == "frame":
+    # The agent's own nodes have other numbers.
+    elif r["type"] == "object" and r["args"].get("type") == "frame" and r["id"] >= 0x7ff0000000000000:
         parent = int(r["args"].get("parent", "0"), 16)
         assert not parent or parent in nodes, "a caller that is not known yet"
         assert r["id"] not in nodes, "a node comes twice"
@@ -165,3 +166,35 @@ for bad in -1 x 10001 ''; do
 	is "--sample=$bad" "125 1" "$? $(grep -c 'is no number of samples' said)"
 done
 is "folders that are left" 0 "$(find . -name '.fxt-parts.*' | wc -l)"
+
+# -- A stripped program whose debug information is elsewhere ---------------------------------------------
+
+# has_lines FILE [OPTION]: prints whether the report of the trace has lines of the program's source.
+has_lines()
+{
+	"$FXT" report "${@:2}" "$1" >lines || fail "fxt report $*"
+	grep -q 'burns\.c:[0-9]' lines && echo yes || echo no
+}
+
+if "$CC" -g -O2 -pthread -Wl,--build-id -o whole "$abs_top_srcdir/tests/apps/burns.c" 2>/dev/null &&
+	mkdir debug && objcopy --only-keep-debug whole debug/stripped.debug && strip -o stripped whole; then
+	rm whole
+	"$FXT" record -q --sample=997 -o nameless.fxt -- ./stripped 1 300 0 >traced.out
+	"$FXT" record -q --sample=997 --debug-dir=debug -o named.fxt -- ./stripped 1 300 0 >traced.out
+	valid named.fxt
+	read -r hot _ <<<"$(look nameless.fxt stripped)"
+	is "a stripped program: samples with names" 0 "$hot"
+	read -r hot _ <<<"$(look named.fxt stripped)"
+	between "with --debug-dir: the share of hot()" 60 90 "$hot"
+	is "lines, without the directory" no "$(has_lines nameless.fxt)"
+	is "lines, with it" yes "$(has_lines nameless.fxt --debug-dir=debug)"
+	mv debug elsewhere
+	mkdir debug
+	is "lines, with another directory" no "$(has_lines nameless.fxt --debug-dir=debug)"
+	is "lines, with both" yes "$(has_lines nameless.fxt --debug-dir=debug --debug-dir=elsewhere)"
+	cp /bin/true stripped
+	is "lines, when the program was replaced" no "$(has_lines named.fxt)"
+	is "lines of the replaced program" yes "$(has_lines named.fxt --debug-dir=elsewhere)"
+	rm stripped
+	is "lines of the program that is away" yes "$(has_lines named.fxt --debug-dir=elsewhere)"
+fi

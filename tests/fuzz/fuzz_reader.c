@@ -70,7 +70,7 @@ static void report(const uint8_t *data, size_t size, struct fxt_report_options o
 /* Joins the trace with itself: the second time, its ids are taken. */
 static void merge(const uint8_t *data, size_t size)
 {
-	struct fxt_merge m;
+	struct fxt_merge m = {0};
 
 	fxt_merge_begin(&m, nowhere());
 	for (int i = 0; i < 2; i++) {

@@ -18,7 +18,9 @@
 #include "model.h"
 
 #include "agent/emit/async.h"
+#include "agent/emit/call_stack.h"
 #include "agent/emit/counter.h"
+#include "agent/stacks/stack_nodes.h"
 
 enum { MOST_TOLD = 10, IN_PROGRESS = 0x80, LIFE_ENDS = 0x40 };
 
@@ -33,7 +35,10 @@ static __thread struct found {
 	unsigned chunk;
 	/* the chunk of each lifetime's begin, in which its end has to be too */
 	uint32_t *begun_in[MODEL_THREADS];
+	uint8_t *nodes;                 /* of the tree of calls: enum node */
 } *found;
+
+enum node { NODE_NAMED = 1, NODE_TOLD };
 
 static void say(const char *format, va_list list)
 {
@@ -190,6 +195,50 @@ static bool is_explanation(uint64_t name)
 	return name == FXT_STR_cpu_ns || name == FXT_STR_voluntary || name == FXT_STR_involuntary;
 }
 
+/* Notes that a record names a node of the tree of calls. */
+static void note_stack(uint64_t id)
+{
+	if (id <= FXT_STACK_ID || id >= FXT_STACK_ID + FXT_STACK_NODES)
+		fault("%s: %#lx is no node", found->where, (unsigned long)id);
+	else
+		found->nodes[id - FXT_STACK_ID] |= NODE_NAMED;
+}
+
+/* Notes the stack among the arguments from `at` to `end`. */
+static void find_stack(const uint64_t *at, const uint64_t *end)
+{
+	for (; at < end && fxt_get_arg_words(*at); at += fxt_get_arg_words(*at))
+		if (fxt_get_arg_name(*at) == FXT_STR_stack && fxt_get_arg_type(*at) == FXT_ARG_POINTER)
+			note_stack(at[1]);
+}
+
+/* Notes the record of a node, and the caller that it names. */
+static void check_object(const uint64_t *record, size_t words)
+{
+	const uint64_t *at = record + 3;
+
+	if (record[1] <= FXT_STACK_ID)
+		return;
+	note_stack(record[1]);
+	found->nodes[(record[1] - FXT_STACK_ID) % FXT_STACK_NODES] |= NODE_TOLD;
+	for (; at < record + words && fxt_get_arg_words(*at); at += fxt_get_arg_words(*at))
+		if (fxt_get_arg_name(*at) == FXT_STR_parent)
+			note_stack(at[1]);
+}
+
+/* Checks that each node that is named has a record. */
+static void check_nodes(void)
+{
+	unsigned i;
+
+	for (i = 0; i < FXT_STACK_NODES; i++) {
+		if (found->nodes[i] == NODE_NAMED) {
+			fault("%s: node %u is named and has no record", found->where, i);
+			return;
+		}
+	}
+}
+
 static void check_call(uint64_t header, const uint64_t *at, const uint64_t *end, uint64_t start_ns)
 {
 	unsigned call = (unsigned)(fxt_get_event_name(header) - FXT_STR_CALLS),
@@ -232,6 +281,8 @@ static void check_call(uint64_t header, const uint64_t *at, const uint64_t *end,
 		 (arguments == 1 + event.numbers + event.texts && at != end))
 		fault("%s: event %#lx (%s) has %u arguments, which end %ld words before its end",
 		      found->where, (unsigned long)id, model_calls[call], arguments, (long)(end - at));
+	else
+		find_stack(at, end);
 }
 
 /* Checks the begin or end of a lifetime. The end stands behind the begin and in the same chunk, unless the
@@ -329,13 +380,29 @@ static void walk(const uint64_t *word, size_t count)
 		}
 		if (fxt_get_record_type(word[at]) == FXT_RECORD_EVENT)
 			check_event(word + at, words);
+		else if (fxt_get_record_type(word[at]) == FXT_RECORD_USERSPACE_OBJECT)
+			check_object(word + at, words);
 		else if (fxt_get_record_type(word[at]) == FXT_RECORD_METADATA &&
 			 fxt_get_metadata_type(word[at]) == MODEL_METADATA)
 			check_raw(word + at, words);
 	}
 }
 
-static void walk_file(const char *path)
+/* Notes the nodes that have their records in a file, which the guarded storage uses for what is durable. */
+static void walk_objects(const uint64_t *word, size_t count)
+{
+	size_t at, words;
+
+	for (at = 0; at < count; at += words) {
+		words = fxt_get_record_words(word[at]);
+		if (!words || words > count - at)
+			return;
+		if (fxt_get_record_type(word[at]) == FXT_RECORD_USERSPACE_OBJECT)
+			check_object(word + at, words);
+	}
+}
+
+static void walk_mapped(const char *path, void (*how)(const uint64_t *word, size_t count))
 {
 	int fd = open(path, O_RDONLY);
 	struct stat status;
@@ -350,8 +417,13 @@ static void walk_file(const char *path)
 	if (word == MAP_FAILED)
 		model_fail("cannot map %s", path);
 	found->where = path;
-	walk(word, (size_t)status.st_size / FXT_WORD_BYTES);
+	how(word, (size_t)status.st_size / FXT_WORD_BYTES);
 	munmap((void *)word, (size_t)status.st_size);
+}
+
+static void walk_file(const char *path)
+{
+	walk_mapped(path, walk);
 }
 
 /* -- All of them -------------------------------------------------------------------------------- */
@@ -360,7 +432,7 @@ static void begin(struct found *it)
 {
 	unsigned i;
 
-	*it = (struct found){0};
+	*it = (struct found){.nodes = memory(FXT_STACK_NODES)};
 	for (i = 0; i < MODEL_THREADS; i++) {
 		it->seen[i] = memory(MODEL_SEQUENCE);
 		it->begun_in[i] = memory(MODEL_SEQUENCE * sizeof(*it->begun_in[i]));
@@ -372,6 +444,7 @@ static bool end(void)
 {
 	unsigned i;
 
+	munmap(found->nodes, FXT_STACK_NODES);
 	for (i = 0; i < MODEL_THREADS; i++) {
 		munmap(found->seen[i], MODEL_SEQUENCE);
 		munmap(found->begun_in[i], MODEL_SEQUENCE * sizeof(*found->begun_in[i]));
@@ -459,6 +532,13 @@ bool model_check(void)
 	if (fxt_self && !fxt_self->pages.count)
 		it.lost += fxt_self->pages.none[0] + fxt_self->pages.none[1];
 	done = add_up(is_ring);
+	/* A ring may have overwritten the record of an older chunk, and a jump may have come between an event
+	 * and the records of its stack. */
+	if (!is_ring && !it.lost && !model.has_jumps) {
+		if (model.is_guarded)
+			walk_mapped(fxt_agent.buffer.path, walk_objects);
+		check_nodes();
+	}
 	attempted = done.written - raw_records(false) + done.refused + done.functions;
 	accounted = it.calls + it.functions + it.stale + it.lost;
 	if (accounted + least < attempted || accounted > attempted + most)

@@ -291,7 +291,9 @@ static void *take_snapshots(void *argument)
 static void configure(struct model_worker *dice)
 {
 	static const char *const modes[] = {"streaming", "oneshot", "circular", "circular"};
+	static const char *const stacks[] = {NULL, NULL, "none", "io>1us:8", "io:3", "function:2,io>2us"};
 	const char *mode = modes[model_below(dice, 4)];
+	unsigned which = (unsigned)model_below(dice, sizeof(stacks) / sizeof(*stacks));
 	char text[64];
 
 	model.is_starved = model_below(dice, 4) == 0;
@@ -304,6 +306,8 @@ static void configure(struct model_worker *dice)
 		setenv("FXT_THRESHOLD_NS", "400", 1);
 	if (model_below(dice, 2))
 		setenv("FXT_EXPLAIN_NS", "5000", 1);
+	if (stacks[which])
+		setenv("FXT_STACKS", stacks[which], 1);
 	snprintf(text, sizeof(text), "%s/%%p.fxt", directory);
 	setenv("FXT_OUTPUT", text, 1);
 	model.is_guarded = model.is_starved || model_below(dice, 5) < 3;

@@ -17,6 +17,10 @@
 /* The place of the caller of an outermost node, and of a node that the trace has no record of. */
 #define FXT_NO_FRAME UINT32_MAX
 
+/* The types of the records of code in files and of nodes. */
+#define FXT_MODULE_RECORD "module"
+#define FXT_FRAME_RECORD "frame"
+
 struct fxt_call_frame {
 	uint32_t parent;                /* place of the caller's node, or FXT_NO_FRAME */
 	uint32_t name;                  /* symbol of the function; 0: the trace has no name */
@@ -32,17 +36,23 @@ struct fxt_call_frame {
 struct fxt_call_stacks {
 	struct fxt_call_frame *frames;
 	size_t count, capacity;
-	struct fxt_map by_id;           /* provider's index and id -> place */
+	struct fxt_map by_id;           /* provider's index and id -> place, and whether it has a record */
 	struct fxt_map modules;         /* provider's index and id -> symbols of path and build id */
 	struct fxt_map links;           /* place -> id of the caller, and of the module; until the end */
+	bool is_finished;
 };
 
 /* Takes a userspace object record of type `frame` or `module`, and passes over all others. */
 void fxt_call_stacks_take(struct fxt_call_stacks *s, struct fxt_reader *r, const struct fxt_record *rec);
-/* Links the nodes to their callers and modules. Nothing can be taken afterwards. No chain is a circle then. */
+/* Sets the symbols of the node's module, before the end, if the module's record has been taken already.
+ * Returns false if it has not. A node that is in no module needs none. */
+bool fxt_call_stacks_find_module(struct fxt_call_stacks *s, uint32_t place);
+/* Links the nodes to their callers and modules. Nothing can be taken afterwards. No chain is a circle then:
+ * the last node of one that was a circle is an outermost one. */
 void fxt_call_stacks_finish(struct fxt_call_stacks *s);
-/* Returns the place of the innermost node that an event names by its argument `stack`, or FXT_NO_FRAME. May be
- * called before the end: a node that no record was taken of yet gets its place. */
+/* Returns the place of the innermost node that an event names by its argument `stack`, or FXT_NO_FRAME. May
+ * be called before the end: a node that no record was taken of yet gets its place. If none is taken until the
+ * end, the node at this place has no name, no module and no caller, and its offset is 0. */
 uint32_t fxt_call_stack_of(struct fxt_call_stacks *s, const struct fxt_record *rec);
 void fxt_call_stacks_free(struct fxt_call_stacks *s);
 

@@ -72,7 +72,8 @@ static uint32_t agent_function(struct fxt_call_tree *t, struct fxt_reader *r)
 void fxt_call_tree_frame(struct fxt_call_tree *t, struct fxt_reader *r, const struct fxt_record *rec)
 {
 	const struct fxt_argument *parent = fxt_argument(rec, "parent");
-	const struct fxt_text *module = fxt_argument_text(rec, "module");
+	const struct fxt_text *module = fxt_argument_text(rec, "module"),
+			      *build_id = fxt_argument_text(rec, "build_id");
 	struct fxt_tree_node node = {.parent = FXT_NO_NODE, .offset = fxt_argument_or(rec, "offset", 0)};
 	const struct fxt_slot *caller = NULL;
 	uint64_t id;
@@ -90,6 +91,8 @@ void fxt_call_tree_frame(struct fxt_call_tree *t, struct fxt_reader *r, const st
 	} else {
 		node.function = function_of(t, symbol_or_unknown(r, &rec->name),
 					    module && module->bytes ? fxt_symbol(r, module) : 0);
+		if (build_id && build_id->bytes)
+			t->functions[node.function].build_id = fxt_symbol(r, build_id);
 	}
 	/* What one function of the agent calls in another one is one node. */
 	if (module && is_agent(module) && caller && t->nodes[node.parent].function == node.function) {

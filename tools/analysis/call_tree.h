@@ -33,6 +33,7 @@ struct fxt_tree_address {
 
 struct fxt_tree_function {
 	uint32_t name, module;          /* symbols; `module` is a path, and 0 if it is not known */
+	uint32_t build_id;              /* symbol of the module's, in hexadecimal; 0: it is not known */
 	/* A sample counts once in `total`, however often it has the function. */
 	uint64_t self, total;
 	/* its addresses lie together in fxt_call_tree.addresses, the one with most samples first */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "tools/common/message.h"
+#include "tools/printing/print.h"
 #include "writer/fxt_encode.h"
 
 #ifdef HAVE_LIBIBERTY
@@ -50,7 +51,8 @@ static bool demangle_into(struct output *out, const char *mangled, int options)
 
 static char *demangle(const struct fxt_text *name, int options)
 {
-	static struct output out;
+	/* Join names frames in a thread of its own (frame_namer.h). */
+	static _Thread_local struct output out;
 	bool mangled =
 		name->bytes > 2 && name->text[0] == '_' && (name->text[1] == 'Z' || name->text[1] == 'R');
 	char *copy;
@@ -235,4 +237,16 @@ void fxt_demangled_free(struct fxt_demangled *d)
 		free(d->by_symbol[i]);
 	free(d->by_symbol);
 	*d = (struct fxt_demangled){0};
+}
+
+char *fxt_function_label(const struct fxt_text *symbol, size_t columns)
+{
+	char *demangled = fxt_demangle_short(symbol, columns), *label;
+	struct fxt_text text = *symbol;
+
+	if (demangled)
+		text = fxt_text_of(demangled);
+	label = fxt_printable(&text, columns, true);
+	free(demangled);
+	return label;
 }

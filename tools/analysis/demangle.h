@@ -41,4 +41,8 @@ char *fxt_demangle_short(const struct fxt_text *name, size_t columns);
  * no parameters is returned as it is. */
 char *fxt_shorten_demangled(const struct fxt_text *name, size_t columns);
 
+/* Returns the name of the function with this symbol (of its file), as its source has it, without
+ * parameters and in at most `columns` characters. The caller frees it. */
+char *fxt_function_label(const struct fxt_text *symbol, size_t columns);
+
 #endif

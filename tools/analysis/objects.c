@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "call_stacks.h"
 #include "demangle.h"
 #include "tools/common/message.h"
 #include "tools/printing/print.h"
@@ -69,8 +70,10 @@ static void take(struct fxt_objects *o, struct fxt_reader *r, const struct fxt_r
 	struct fxt_text type = text_argument(rec, "type");
 	uint64_t since = 0;
 
-	/* Nodes of the call tree (call_tree.h) are no objects that a program has. */
-	if (rec->name.bytes == 0 || fxt_text_is(&type, "frame"))
+	/* Nodes of call stacks and the files that they are in (call_stacks.h) are no objects that a program
+	 * has. */
+	if (rec->name.bytes == 0 || fxt_text_is(&type, FXT_FRAME_RECORD) ||
+	    fxt_text_is(&type, FXT_MODULE_RECORD))
 		return;
 	fxt_argument_u64(fxt_argument(rec, "since"), &since);
 	o->list = fxt_grow(o->list, &o->capacity, o->count + 1, sizeof(*o->list));

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "stack_instants.h"
 #include "tools/common/message.h"
 #include "tools/printing/print.h"
 
@@ -116,9 +117,11 @@ static void take_event(struct fxt_overview *o, struct fxt_reader *r, const struc
 	count_category(o, fxt_symbol(r, &rec->category), bytes, 1);
 	count_thread(o, rec->thread, 1);
 	if (!fxt_text_is(&rec->category, "agent")) {
-		/* Calls in progress do not count, nor do lifetimes, which stand beside the calls that
-		 * begin and end them. What the kernel saw is nothing that a program tried to write. */
+		/* Calls in progress do not count, nor do lifetimes, which stand beside the calls that begin
+		 * and end them, nor what tells of the stack of a call. What the kernel saw is nothing that a
+		 * program tried to write. */
 		o->written += !fxt_event_bounds_call(rec->subtype) && !is_async(rec) &&
+			      !fxt_tells_blocked(rec) && !fxt_tells_unlocked(rec) &&
 			      !fxt_provider_is_kernel(rec->provider);
 		return;
 	}

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "call_stacks.h"
 #include "tools/common/message.h"
 
 /* -- Taking ---------------------------------------------------------------------------------------- */
@@ -69,7 +70,7 @@ void fxt_processor_time_take(struct fxt_processor_time *p, struct fxt_reader *r,
 		break;
 	case FXT_RECORD_USERSPACE_OBJECT:
 		type = fxt_argument_text(rec, "type");
-		if (type && fxt_text_is(type, "frame"))
+		if (type && fxt_text_is(type, FXT_FRAME_RECORD) && fxt_provider_is_kernel(rec->provider))
 			fxt_call_tree_frame(&p->tree, r, rec);
 		break;
 	default: break;

@@ -79,6 +79,20 @@ static const struct fxt_run_part *largest(const struct fxt_parts *parts, bool *i
 	return found;
 }
 
+/* Returns when the last of the parts was changed. */
+static time_t newest(const struct fxt_parts *parts)
+{
+	time_t found = 0;
+
+	for (size_t i = 0; i < parts->count; i++) {
+		struct stat st;
+
+		if (stat(parts->list[i].path, &st) == 0 && st.st_mtime > found)
+			found = st.st_mtime;
+	}
+	return found;
+}
+
 /* Begins an archive with the part as it is, and returns its file, opened for appending. *grows is its
  * path from then on. Returns NULL if the part has to be copied like the others. */
 static FILE *begin_with(struct fxt_merge *m, const struct fxt_run_part *part, char **grows)
@@ -188,8 +202,10 @@ bool fxt_join(struct fxt_merge *m, const struct fxt_parts *parts, const char *pa
 	bool ok, joined;
 	int error;
 
+	m->frames.not_after = newest(parts);
 	if (!keep && join_to(m, parts, path, ended, &joined))
 		return joined;
+	m->frames.not_after = newest(parts);
 	out = open_output(path, &temporary);
 	ok = out && fxt_merge_begin(m, out) && join(m, parts, NULL, ended);
 	error = errno;

@@ -7,11 +7,13 @@
 
 #include <endian.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tools/analysis/demangle.h"
 #include "tools/common/message.h"
+#include "tools/perfetto/perfetto_blob.h"
 #include "tools/reading/mapped_trace.h"
 #include "tools/reading/reader_internal.h"
 #include "writer/fxt_encode.h"
@@ -60,9 +62,16 @@ static bool put(struct fxt_merge *m, const void *bytes, uint64_t count)
 	return true;
 }
 
+static void clear(struct fxt_merge *m)
+{
+	*m = (struct fxt_merge){.next_id = FIRST_FREE_ID, .lacks_perfetto = m->lacks_perfetto,
+				.frames.not_after = m->frames.not_after};
+	m->profile.is_on = FXT_CAN_PERFETTO && !m->lacks_perfetto;
+}
+
 static void begin(struct fxt_merge *m, FILE *out)
 {
-	*m = (struct fxt_merge){.next_id = FIRST_FREE_ID};
+	clear(m);
 	m->buffer = fxt_write_behind_begin(&m->output, out, BUFFER_BYTES);
 }
 
@@ -83,7 +92,8 @@ static bool put_words(struct fxt_merge *m, uint64_t *words, size_t count)
 	return put(m, words, count * FXT_WORD_BYTES);
 }
 
-static bool put_lifetimes(void *context, uint64_t *words, size_t count)
+/* Puts what comes behind the records of all parts. */
+static bool put_behind(void *context, uint64_t *words, size_t count)
 {
 	struct fxt_merge *m = context;
 
@@ -97,9 +107,35 @@ static bool finish(struct fxt_merge *m)
 	return fxt_write_behind_end(&m->output, m->buffered);
 }
 
+/* Returns false if the file system has no room for so many bytes more. */
+static bool has_room(const struct fxt_merge *m, uint64_t bytes)
+{
+	return fallocate(fileno(m->output.out), FALLOC_FL_KEEP_SIZE, (off_t)m->bytes, (off_t)bytes) == 0 ||
+	       (errno != ENOSPC && errno != EDQUOT);
+}
+
+/* Writes what Perfetto reads in its own form, all of it or nothing, because Perfetto would take a part of it
+ * for the whole. */
+static bool put_profile(struct fxt_merge *m)
+{
+	struct fxt_perfetto_blob blob = {0};
+	uint64_t bytes;
+	bool ok = true;
+
+	fxt_perfetto_make(&blob, &m->profile);
+	bytes = blob.count * FXT_WORD_BYTES;
+	if (bytes && has_room(m, bytes))
+		ok = put_words(m, blob.words, blob.count);
+	else if (bytes)
+		fxt_error(NULL, "the trace has no flame graphs for Perfetto: the file system is full");
+	fxt_perfetto_free(&blob);
+	return ok;
+}
+
 bool fxt_merge_end(struct fxt_merge *m)
 {
-	bool ok = fxt_open_lifetimes_close(&m->lifetimes, put_lifetimes, m);
+	bool ok = fxt_open_lifetimes_close(&m->lifetimes, put_behind, m) &&
+		  fxt_frame_records_put(&m->frames, put_behind, m) && put_profile(m);
 
 	return finish(m) && ok;
 }
@@ -145,6 +181,13 @@ static bool is_older_name(const struct fxt_merge *m, const struct fxt_record *re
 	       (rec->subtype == FXT_OBJECT_PROCESS || rec->subtype == FXT_OBJECT_THREAD);
 }
 
+/* Returns whether the record is what an earlier join has written for Perfetto: it is made again for the
+ * whole, or is not wanted. */
+static bool is_replaced(const struct fxt_merge *m, const struct fxt_record *rec)
+{
+	return (m->profile.is_on || m->lacks_perfetto) && fxt_perfetto_is_own(rec);
+}
+
 /* -- Copying --------------------------------------------------------------------------------------- */
 
 /* Writes the record as it is to be in the archive, or nothing if it does not belong there. Returns false if
@@ -156,9 +199,9 @@ static bool put_record(struct fxt_merge *m, struct fxt_map *ids, const struct fx
 	uint64_t words[FXT_DEMANGLED_WORDS];
 	size_t count = 0;
 
-	m->as_it_is = m->as_it_is && !rec->damaged;
+	m->as_it_is = m->as_it_is && !rec->damaged && !is_replaced(m, rec);
 	/* A damaged record is left out. The part of a process that still runs may change while it is read. */
-	if (rec->damaged || is_older_name(m, rec) ||
+	if (rec->damaged || is_older_name(m, rec) || is_replaced(m, rec) ||
 	    (rec->type == FXT_RECORD_METADATA && !is_provider_record(rec)))
 		return true;
 	if (is_provider_record(rec)) {
@@ -185,7 +228,9 @@ struct fxt_merged_part {
 	const struct fxt_reader *r;
 	struct fxt_overview overview;
 	struct fxt_map ids;             /* ids of providers in the part -> ids in the archive */
+	struct fxt_frame_part frames;
 	struct fxt_skims skims;
+	struct fxt_profile_part profile;
 	struct fxt_record rec;
 };
 
@@ -233,11 +278,13 @@ static void count_skimmed(void *context, const struct fxt_form *form)
 
 static void link_lifetime(void *context, enum fxt_event_type type, uint64_t id, uint64_t offset)
 {
-	const struct fxt_merged_part *part = context;
+	struct fxt_merged_part *part = context;
 	struct fxt_open_program *program = program_of(part, part->r->provider);
 
 	if (program)
 		fxt_open_program_link(program, type, id, offset);
+	if (type == FXT_EVENT_ASYNC_END)
+		fxt_profile_ended(&part->merge->profile, &part->profile, part->r, id, offset);
 }
 
 /* Takes an instant `exit` of category process, by which the agent says how its process ended. */
@@ -303,7 +350,9 @@ static void take(struct fxt_merge *m, struct fxt_reader *r, struct fxt_merged_pa
 		 const struct fxt_record *rec)
 {
 	fxt_overview_take(&part->overview, r, rec);
+	fxt_profile_take(&m->profile, &part->profile, r, rec);
 	take_name(m, part, rec);
+	fxt_frame_part_take(&part->frames, r, rec);
 	/* An event of an unknown type has no thread. */
 	if (rec->type != FXT_RECORD_EVENT || !rec->known)
 		return;
@@ -334,7 +383,8 @@ static bool take_examined(struct fxt_merge *m, struct fxt_reader *r, struct fxt_
 	struct fxt_form form;
 	uint64_t words, type, from = r->at;
 
-	if (!fxt_reader_examine(r, &form) || !is_plain(r, form.category))
+	if (!fxt_reader_examine(r, &form) || !is_plain(r, form.category) ||
+	    fxt_profile_wants(&m->profile, r, &form))
 		return false;
 	type = fxt_get_event_type(form.header);
 	/* Begins and ends of calls in progress have no form, because there are few of them. */
@@ -414,6 +464,7 @@ static struct fxt_merged_part *begin_part(struct fxt_merge *m, const struct fxt_
 	part->skims.counted = count_skimmed;
 	part->skims.linked = link_lifetime;
 	part->skims.context = part;
+	fxt_profile_begin_part(&m->profile, &part->profile);
 	m->as_it_is = true;
 	return part;
 }
@@ -421,8 +472,17 @@ static struct fxt_merged_part *begin_part(struct fxt_merge *m, const struct fxt_
 static void free_part(struct fxt_merged_part *part)
 {
 	fxt_map_free(&part->ids);
+	fxt_frame_part_free(&part->frames);
+	fxt_profile_free_part(&part->profile);
 	fxt_overview_free(&part->overview);
 	free(part);
+}
+
+static uint32_t id_in_archive(void *context, uint32_t id)
+{
+	struct fxt_merged_part *part = context;
+
+	return unique_id(part->merge, &part->ids, id);
 }
 
 static void end_part(struct fxt_merged_part *part, struct fxt_reader *r)
@@ -431,6 +491,9 @@ static void end_part(struct fxt_merged_part *part, struct fxt_reader *r)
 
 	fxt_skims_tell(&part->skims);
 	keep_open(part, r);
+	fxt_frame_part_end(&m->frames, &part->frames, r, id_in_archive, part);
+	fxt_frame_records_name(&m->frames, &part->profile.stacks, r);
+	fxt_profile_end_part(&m->profile, &part->profile, r);
 	m->parts++;
 	fxt_merge_add(m, &part->overview, r);
 	free_part(part);
@@ -462,7 +525,8 @@ bool fxt_merge_begin_with(struct fxt_merge *m, FILE *out, struct fxt_reader *r)
 
 void fxt_merge_follow_begin(struct fxt_merge *m, struct fxt_reader *r)
 {
-	*m = (struct fxt_merge){.next_id = FIRST_FREE_ID, .only_counts = true};
+	clear(m);
+	m->only_counts = true;
 	m->followed = begin_part(m, r);
 }
 
@@ -473,6 +537,7 @@ bool fxt_merge_follow(struct fxt_merge *m, struct fxt_reader *r)
 	r->stop = FXT_STOP_NONE;
 	while (take_next(m, r, m->followed, &ok))
 		;
+	fxt_frame_part_ahead(&m->frames, &m->followed->frames, r);
 	return m->as_it_is && r->stop == FXT_STOP_END;
 }
 
@@ -536,6 +601,7 @@ void fxt_merge_free(struct fxt_merge *m)
 	free(m->worst_name);
 	fxt_untraced_free(&m->untraced);
 	fxt_open_lifetimes_free(&m->lifetimes);
+	fxt_frame_records_free(&m->frames);
 	m->buffered = 0;
 	if (m->buffer)
 		finish(m);
@@ -547,5 +613,6 @@ void fxt_merge_free(struct fxt_merge *m)
 	fxt_map_free(&m->exits);
 	fxt_map_free(&m->pids);
 	fxt_map_free(&m->tids);
-	*m = (struct fxt_merge){0};
+	fxt_profile_free(&m->profile);
+	*m = (struct fxt_merge){.lacks_perfetto = m->lacks_perfetto};
 }

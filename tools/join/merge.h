@@ -3,8 +3,9 @@
  * An archive begins with one magic number. Then come the parts in the order in which they began, each
  * without its own magic number and without fillers. One part may be there already, as it is, and the others
  * are appended to it; so the only part, or the largest, need not be copied. Functions of C++ and Rust get
- * the names of their source, because viewers show names as they are in the file. Last of all come the ends
- * of what a process left open (open_lifetimes.h).
+ * the names of their source, because viewers show names as they are in the file. Then come the ends of
+ * what a process left open (open_lifetimes.h), the names of the functions in call stacks
+ * (frame_records.h), and last of all what Perfetto reads in its own form (perfetto_blob.h).
  *
  * An archive that a manager writes can be followed while it grows, so that little is left to be done when it
  * is whole: then it is what the others are appended to.
@@ -21,9 +22,11 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "frame_records.h"
 #include "open_lifetimes.h"
 #include "tools/analysis/overview.h"
 #include "tools/common/map.h"
+#include "tools/perfetto/profile.h"
 #include "tools/reading/reader.h"
 #include "untraced.h"
 #include "write_behind.h"
@@ -36,8 +39,8 @@ struct fxt_merged_category {
 struct fxt_merged_name;                 /* the name of a category, in merge_sums.c */
 struct fxt_merged_part;                 /* the part that is being read, in merge.c */
 
-/* An archive that is being written, and sums of what went into it. All members are zero before
- * fxt_merge_begin(). */
+/* An archive that is being written, and sums of what went into it. All members are zero before it is begun,
+ * but for `lacks_perfetto`, which stays as it is. */
 struct fxt_merge {
 	struct fxt_write_behind output;
 	uint64_t parts, processes, threads, events, bytes;
@@ -56,6 +59,10 @@ struct fxt_merge {
 	struct fxt_map running;         /* the providers in it whose processes still run, by their ids */
 	struct fxt_untraced untraced;   /* programs that were executed and left no part */
 	struct fxt_open_lifetimes lifetimes;
+	/* names of functions; what it has in `not_after` may be set before fxt_merge_begin() */
+	struct fxt_frame_records frames;
+	struct fxt_profile profile;
+	bool lacks_perfetto;            /* nothing is written in Perfetto's own form */
 	struct fxt_map exits;           /* pids whose own trace says how they ended */
 	uint64_t damaged;               /* records that could not be read and were left out */
 	char *reason;                   /* why something was dropped, as the first part says it; or NULL */
@@ -101,9 +108,9 @@ bool fxt_merge_trace(struct fxt_merge *m, struct fxt_reader *r);
  * if it exited. Called after all parts. Returns false if the archive cannot be written. */
 bool fxt_merge_exit(struct fxt_merge *m, uint64_t pid, uint64_t at_ns, int status, int signal);
 
-/* Writes ends for what programs that are over left open, and all that is still buffered. It has to be
- * called after a failure too, before the stream is closed. Returns false if something could not be
- * written; errno says why. */
+/* Writes ends for what programs that are over left open, what Perfetto reads, and all that is still
+ * buffered. It has to be called after a failure too, before the stream is closed. Returns false if something
+ * could not be written; errno says why. */
 bool fxt_merge_end(struct fxt_merge *m);
 
 /* Adds what was found in a part to the sums, after that has been read. Only merge.c calls it. */

@@ -14,12 +14,13 @@
 #include "tools/common/message.h"
 #include "tools/common/pack.h"
 #include "tools/join/join.h"
+#include "tools/programs/debug_dirs.h"
 
-enum { KEY_COMPRESS = 0x100 };
+enum { KEY_COMPRESS = 0x100, KEY_NO_PERFETTO };
 
 struct merge_options {
 	char *out;
-	bool compresses, quiet;
+	bool compresses, lacks_perfetto, quiet;
 	char **from;
 };
 
@@ -34,6 +35,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "--compress needs zstd, and fxt was built without it");
 		o->compresses = true;
 		break;
+	case FXT_KEY_DEBUG_DIR: fxt_debug_dirs_add(arg); break;
+	case KEY_NO_PERFETTO: o->lacks_perfetto = true; break;
 	case 'q': o->quiet = true; break;
 	case ARGP_KEY_ARGS:
 		o->from = state->argv + state->next;
@@ -124,7 +127,7 @@ static char *default_output(const struct fxt_parts *parts, const char *made_here
 static bool merge(struct merge_options *o, struct fxt_parts *parts, const char *made_here)
 {
 	char *path = o->out ? fxt_strdup(o->out) : default_output(parts, made_here, o->compresses);
-	struct fxt_merge m = {0};
+	struct fxt_merge m = {.lacks_perfetto = o->lacks_perfetto};
 	bool ok = path && fxt_join(&m, parts, path, NULL, !made_here || o->out);
 
 	if (ok && o->compresses)
@@ -148,6 +151,9 @@ int fxt_command_merge(int argc, char **argv)
 		 "Where the trace goes (default for a directory of fxt record: PROGRAM.PID.fxt beside it)",
 		 0},
 		{"compress", KEY_COMPRESS, 0, 0, "Compress the trace with zstd; fxt reads it as it is", 0},
+		FXT_DEBUG_DIR_OPTION,
+		{"no-perfetto", KEY_NO_PERFETTO, 0, 0,
+		 "Leave out the copy of samples and of the heap that Perfetto draws flame graphs of", 0},
 		{"quiet", 'q', 0, 0, "No summary", 0},
 		{0},
 	};

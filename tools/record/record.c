@@ -19,6 +19,7 @@
 #include "tools/join/join.h"
 #include "tools/manager/budget.h"
 #include "tools/programs/agent_path.h"
+#include "tools/programs/debug_dirs.h"
 #include "tools/programs/option_values.h"
 #include "tools/programs/program.h"
 #include "tools/witness/witness.h"
@@ -35,12 +36,14 @@ enum {
 	KEY_FILTER,
 	KEY_DEPTH,
 	KEY_CALLERS,
+	KEY_STACKS,
 	KEY_DURATION,
 	KEY_START_DELAY,
 	KEY_TOGGLE,
 	KEY_COMPRESS,
 	KEY_SAMPLE,
 	KEY_NO_KERNEL,
+	KEY_NO_PERFETTO,
 	KEY_BUDGET
 };
 
@@ -73,6 +76,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_FILTER: o->filter = arg; break;
 	case KEY_DEPTH: o->depth = arg; bad = fxt_option_bad_depth(arg); break;
 	case KEY_EXPLAIN: bad = fxt_option_set_duration(&o->explain_ns, arg); break;
+	case KEY_STACKS: o->stacks = arg; break;
 	case KEY_DURATION: bad = fxt_option_set_duration(&o->duration_ns, arg); break;
 	case KEY_START_DELAY: bad = fxt_option_set_duration(&o->delay_ns, arg); break;
 	case KEY_TOGGLE:
@@ -96,6 +100,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'p': bad = set_pid(o, arg); break;
 	case KEY_SAMPLE: bad = fxt_option_set_hz(&o->hz, arg); break;
 	case KEY_NO_KERNEL: o->lacks_kernel = true; break;
+	case FXT_KEY_DEBUG_DIR: fxt_debug_dirs_add(arg); break;
+	case KEY_NO_PERFETTO: o->lacks_perfetto = true; break;
 	case 'q': o->quiet = true; break;
 	case 'j': o->json = true; break;
 	case ARGP_KEY_ARGS:
@@ -320,6 +326,7 @@ static int record(struct fxt_record_options *o)
 	}
 	r->options = o;
 	r->saver.merge = &r->merge;
+	r->merge.lacks_perfetto = o->lacks_perfetto;
 	agent = fxt_agent_path(o->agent);
 	if (agent)
 		r->directory = fxt_parts_directory(o->out ? o->out : "./x", o->quiet);
@@ -370,6 +377,8 @@ int fxt_command_record(int argc, char **argv)
 		 "Leave out instrumented functions that nest deeper than this", 0},
 		{"explain", KEY_EXPLAIN, "TIME", 0,
 		 "Calls that take this long say what they did with it (default 100us); 0: none does", 0},
+		{"stacks", KEY_STACKS, "LIST", 0,
+		 "Calls that have a call stack besides the rare ones: malloc,pthread>100us:16; or none", 0},
 		{"follow", KEY_FOLLOW, "WHICH", 0,
 		 "Which children are recorded: all (default), none, or names of programs with * ? [...]", 0},
 		{"on-full", KEY_ON_FULL, "WHAT", 0,
@@ -396,6 +405,8 @@ int fxt_command_record(int argc, char **argv)
 		 "(default 199); 0: none",
 		 0},
 		{"no-kernel", KEY_NO_KERNEL, 0, 0, "Take no samples, and no context switches either", 0},
+		{"no-perfetto", KEY_NO_PERFETTO, 0, 0,
+		 "Leave out the copy of samples and of the heap that Perfetto draws flame graphs of", 0},
 		{"dormant", KEY_DORMANT, 0, 0, "Nothing is recorded before the signal comes", 0},
 		{"trigger", KEY_TRIGGER, "LIST", 0,
 		 "Saves the buffer when a call is slow or fails: 'read>10ms,open=ENOENT', "
@@ -404,6 +415,7 @@ int fxt_command_record(int argc, char **argv)
 		{"trigger-keep", KEY_TRIGGER_KEEP, "N", 0,
 		 "How many snapshots by triggers are kept, the worst (default 4)", 0},
 		{"agent", 'a', "FILE", 0, "The agent's library, when it is not beside fxt", 0},
+		FXT_DEBUG_DIR_OPTION,
 		{"quiet", 'q', 0, 0, "No summary, no messages of the agent", 0},
 		{"json", 'j', 0, 0, "The summary as JSON, on standard error", 0},
 		{0},

@@ -90,6 +90,7 @@ void fxt_record_environment(const struct fxt_record_options *o, const char *agen
 	set("FXT_DEPTH", o->depth);
 	set("FXT_CALLERS", o->callers);
 	set("FXT_EXPLAIN_NS", o->explain_ns);
+	set("FXT_STACKS", o->stacks);
 	set("FXT_FOLLOW", o->follow);
 	set("FXT_ON_FULL", o->on_full);
 	set("FXT_SIGNAL", o->signal);

@@ -80,7 +80,7 @@ static bool collect(const struct fxt_record_options *o, const char *directory, c
 		    uint64_t start_ns)
 {
 	struct fxt_run run = {.pid = o->pid, .wall_ns = fxt_clock_ns(CLOCK_MONOTONIC) - start_ns};
-	struct fxt_merge merge;
+	struct fxt_merge merge = {.lacks_perfetto = o->lacks_perfetto};
 	struct fxt_parts parts;
 	bool ok;
 

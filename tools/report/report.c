@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/analysis/stack_instants.h"
 #include "tools/common/message.h"
 
 static bool in_list(const char *list, const struct fxt_text *name)
@@ -48,6 +49,14 @@ static bool is_arrow(const struct fxt_record *rec)
 	return fxt_text_is(&rec->name, "released") || fxt_text_is(&rec->name, "resumed");
 }
 
+/* Returns whether the instant stands for a call of which only the begin is seen, as dlopen and vfork. Those
+ * of the agent, lines of the program's log, and what tells of a stack are no calls. */
+static bool is_call(const struct fxt_record *rec)
+{
+	return !fxt_log_has_event(rec) && !fxt_text_is(&rec->category, "agent") &&
+	       !fxt_tells_unlocked(rec) && !fxt_tells_blocked(rec);
+}
+
 /* The key of the third pass (fxt_order_key), which takes flows and the calls that they may end in, in the
  * order of ends. A flow's begin has to come before its end, but need not come at its time. The thread that
  * waited writes most begins, right before the end and with a time before the wait; by its own time each
@@ -64,6 +73,10 @@ static bool end_of(void *context, const struct fxt_record *rec, uint64_t *key_ns
 		if (rec->subtype == FXT_EVENT_FLOW_BEGIN)
 			*key_ns = FXT_ORDER_WITH_LAST;
 		return rec->subtype == FXT_EVENT_FLOW_BEGIN || rec->subtype == FXT_EVENT_FLOW_END;
+	}
+	if (fxt_tells_unlocked(rec)) {
+		*key_ns = fxt_ns(rec->provider, rec->ticks);
+		return is_chosen(report, rec);
 	}
 	if (fxt_is_cut_by_exec(rec)) {
 		*key_ns = fxt_ns(rec->provider, rec->ticks);
@@ -111,6 +124,10 @@ static bool key_of(void *context, const struct fxt_record *rec, uint64_t *key_ns
 		*key_ns = fxt_ns(rec->provider, rec->ticks);
 		return true;
 	}
+	if (fxt_heap_stacks_want(rec)) {
+		*key_ns = fxt_ns(rec->provider, rec->ticks);
+		return is_chosen(report, rec);
+	}
 	if (rec->subtype != FXT_EVENT_DURATION_COMPLETE || rec->extra < rec->ticks)
 		return false;
 	role = fxt_role_of(&report->roles, report->r, rec);
@@ -125,18 +142,22 @@ static bool key_of(void *context, const struct fxt_record *rec, uint64_t *key_ns
 static void take_call(struct fxt_report *report, const struct fxt_record *rec)
 {
 	uint64_t duration_ns = fxt_ns(rec->provider, rec->extra) - fxt_ns(rec->provider, rec->ticks);
+	uint32_t category = fxt_symbol(report->r, &rec->category), name = fxt_symbol(report->r, &rec->name);
 	const struct fxt_role *role;
+	uint32_t stack;
 
 	if (rec->extra < rec->ticks)
 		return;
 	if (fxt_text_is(&rec->category, "agent")) {
 		if (!is_arrow(rec))
-			fxt_calls_take(&report->agent, fxt_symbol(report->r, &rec->category),
-				       fxt_symbol(report->r, &rec->name), duration_ns);
+			fxt_calls_take(&report->agent, category, name, duration_ns);
 		return;
 	}
-	fxt_calls_take(&report->calls, fxt_symbol(report->r, &rec->category),
-		       fxt_symbol(report->r, &rec->name), duration_ns);
+	fxt_calls_take(&report->calls, category, name, duration_ns);
+	stack = fxt_call_stack_of(&report->who->stacks, rec);
+	if (stack != FXT_NO_FRAME)
+		fxt_stack_sums_add(&report->call_stacks, fxt_call_key(category, name), stack, duration_ns);
+	fxt_failures_take(&report->failures, report->r, &report->who->stacks, rec);
 	fxt_lock_orders_take(&report->lock_orders, report->r, rec);
 	role = fxt_role_of(&report->roles, report->r, rec);
 	if (fxt_text_is(&rec->category, "function"))
@@ -145,8 +166,25 @@ static void take_call(struct fxt_report *report, const struct fxt_record *rec)
 		report->elsewhere_ns += duration_ns;
 	if (role && role->family == FXT_FAMILY_WAIT && !fxt_did_not_wait(&report->no_wait, rec, role)) {
 		fxt_waits_take(&report->waits, report->r, rec, role, duration_ns);
-		fxt_contention_take(&report->contention, report->r, rec, role->kind, duration_ns);
+		fxt_contention_take(&report->contention, report->r, rec, role->kind, duration_ns, stack,
+				    fxt_stack_in(&report->who->stacks, rec, "held_stack"));
+		if (stack != FXT_NO_FRAME)
+			fxt_stack_sums_add(&report->wait_stacks, report->r->threads[rec->thread].pid, stack,
+					   duration_ns);
 	}
+	if (role && (role->effect == FXT_EFFECT_ALLOC || role->effect == FXT_EFFECT_REALLOC))
+		fxt_heap_stacks_see(&report->heap_stacks, report->r, rec);
+}
+
+/* Takes the begin of a lifetime; that of a thread says who made it. */
+static void take_maker(struct fxt_report *report, const struct fxt_record *rec)
+{
+	bool fresh;
+
+	if (fxt_text_is(&rec->category, "pthread") && fxt_text_is(&rec->name, "thread") &&
+	    fxt_argument(rec, "stack"))
+		fxt_map_put(&report->makers, rec->thread, 0, &fresh)->value[0] =
+			fxt_call_stack_of(&report->who->stacks, rec);
 }
 
 static void take_event(struct fxt_report *report, const struct fxt_record *rec)
@@ -176,23 +214,27 @@ static void take_event(struct fxt_report *report, const struct fxt_record *rec)
 		take_call(report, rec);
 		break;
 	case FXT_EVENT_INSTANT:
-		/* Instants stand for calls of which only the begin is seen, as dlopen and vfork. Those of the
-		 * agent and lines of the program's log are no calls. */
-		if (fxt_log_has_event(rec))
-			break;
-		if (!fxt_text_is(&rec->category, "agent"))
+		if (is_call(rec))
 			fxt_calls_take(&report->calls, fxt_symbol(report->r, &rec->category),
 				       fxt_symbol(report->r, &rec->name), 0);
-		else if (fxt_text_is(&rec->name, "contended"))
+		else if (fxt_text_is(&rec->name, "failed") && fxt_text_is(&rec->category, "agent"))
+			fxt_failures_where(&report->failures, &report->who->stacks, rec);
+		if (fxt_tells_blocked(rec))
+			fxt_calls_in_progress_blocked(&report->open, rec,
+						      fxt_call_stack_of(&report->who->stacks, rec));
+		if (fxt_text_is(&rec->name, "contended") && fxt_text_is(&rec->category, "agent"))
 			fxt_contention_blocked(&report->contention, report->r, rec);
 		break;
 	case FXT_EVENT_ASYNC_BEGIN:
+		take_maker(report, rec);
 		fxt_contention_thread(&report->contention, report->r, rec);
 		fxt_files_begin(&report->files, rec);
 		/* fallthrough */
 	case FXT_EVENT_ASYNC_END:
 		fxt_descriptors_take(&report->descriptors, rec);
 		fxt_leaks_take(&report->leaks, report->r, rec);
+		if (fxt_heap_stacks_want(rec))
+			fxt_heap_stacks_see(&report->heap_stacks, report->r, rec);
 		break;
 	default: break;
 	}
@@ -282,6 +324,8 @@ static void replay(struct fxt_report *report)
 		role = fxt_role_of(&report->roles, report->r, &rec);
 		if (fxt_fd_images_want(&report->files.images, &rec, &key_ns)) {
 			fxt_fd_images_take(&report->files.images, report->r, &rec);
+		} else if (fxt_heap_stacks_want(&rec)) {
+			fxt_heap_stacks_life(&report->heap_stacks, report->r, &report->who->stacks, &rec);
 		} else if (fxt_gap_ends(&rec)) {
 			fxt_heaps_forget(&report->heaps, report->r, &rec);
 			fxt_file_table_forget(&report->files, report->r, &rec);
@@ -305,12 +349,18 @@ static void replay_ends(struct fxt_report *report)
 
 		if (rec.subtype == FXT_EVENT_DURATION_END)
 			put_begin_back(report, &rec);
+		if (rec.subtype == FXT_EVENT_INSTANT) {
+			fxt_contention_order(&report->contention, report->r, &report->who->stacks, &rec);
+			continue;
+		}
 		if (rec.subtype != FXT_EVENT_DURATION_COMPLETE) {
 			fxt_chains_flow(&report->chains, report->r, &rec);
 			continue;
 		}
 		role = fxt_role_of(&report->roles, report->r, &rec);
 		did_not_wait = fxt_did_not_wait(&report->no_wait, &rec, role);
+		if (role && role->family == FXT_FAMILY_WAIT && !did_not_wait)
+			fxt_contention_order(&report->contention, report->r, &report->who->stacks, &rec);
 		fxt_threads_take(&report->threads, report->r, &rec, role, did_not_wait);
 		fxt_chains_call(&report->chains, report->r, &rec, role, did_not_wait);
 	}
@@ -323,6 +373,9 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 	struct fxt_record rec;
 
 	*report = (struct fxt_report){.options = *options, .r = r, .ends.glance = may_end};
+	report->who = fxt_alloc(1, sizeof(*report->who));
+	report->heaps.by_stack = &report->heap_stacks;
+	report->heaps.stacks = &report->who->stacks;
 	fxt_objects_read(&report->objects, r->data, r->size);
 	report->files.objects = report->waits.objects = report->contention.objects = &report->objects;
 	while (fxt_reader_next(r, &rec)) {
@@ -347,10 +400,13 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 			fxt_lock_orders_chunk(&report->lock_orders);
 		else if (rec.type == FXT_RECORD_LOG)
 			take_log(report, &rec);
+		else if (rec.type == FXT_RECORD_USERSPACE_OBJECT)
+			fxt_call_stacks_take(&report->who->stacks, r, &rec);
 	}
+	fxt_who_finish(report->who, r, options->wrappers, options->source);
 	report->process_ends.trace_ns = report->overview.last_ns;
 	fxt_processor_time_finish(&report->processor, r, &report->process_ends, &report->overview,
-				  options->by_total);
+				  options->sort == FXT_SORT_TOTAL);
 	for (size_t i = 0; i < report->processor.thread_count; i++)
 		fxt_overview_mention(&report->overview, report->processor.threads[i].thread);
 	report->has_processes = fxt_overview_processes(&report->overview, r) > 1;
@@ -359,19 +415,23 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 	fxt_lock_orders_finish(&report->lock_orders, r, &report->objects, &report->overview);
 	fxt_overview_rank(&report->overview);
 	fxt_overview_losers(&report->overview);
-	fxt_calls_sort(&report->calls);
-	fxt_calls_sort(&report->agent);
+	fxt_calls_sort(&report->calls, options->sort);
+	fxt_calls_sort(&report->agent, options->sort);
+	fxt_stack_sums_finish(&report->call_stacks);
+	fxt_failures_sort(&report->failures);
 	fxt_left_out_sort(&report->left_out);
 	fxt_waits_sort(&report->waits);
 	fxt_calls_in_progress_finish(&report->open, r);
-	fxt_contention_finish(&report->contention, r, &report->open);
+	fxt_contention_finish(&report->contention, r, report->who, &report->open, options->sort);
 	fxt_chains_finish(&report->chains, r, &report->threads);
 	fxt_threads_finish(&report->threads, r, &report->roles, &report->files, &report->open,
 			   &report->process_ends);
 	fxt_leaks_finish(&report->leaks, report->r, &report->gaps, &report->heaps);
 	fxt_heaps_sort(&report->heaps);
+	fxt_heap_stacks_finish(&report->heap_stacks);
+	fxt_heap_askers_make(&report->askers, &report->heap_stacks, report->who, true, options->sort);
 	fxt_files_sort(&report->files);
-	fxt_descriptors_finish(&report->descriptors, r, &report->gaps, &report->open);
+	fxt_descriptors_finish(&report->descriptors, r, report->who, &report->gaps, &report->open);
 	fxt_log_sort(&report->log);
 }
 
@@ -389,6 +449,14 @@ void fxt_report_free(struct fxt_report *report)
 	fxt_gaps_free(&report->gaps);
 	fxt_heaps_free(&report->heaps);
 	fxt_leaks_free(&report->leaks);
+	fxt_heap_stacks_free(&report->heap_stacks);
+	fxt_heap_askers_free(&report->askers);
+	fxt_map_free(&report->makers);
+	fxt_failures_free(&report->failures);
+	fxt_stack_sums_free(&report->call_stacks);
+	fxt_stack_sums_free(&report->wait_stacks);
+	fxt_who_free(report->who);
+	free(report->who);
 	fxt_files_free(&report->files);
 	fxt_log_free(&report->log);
 	fxt_calls_in_progress_free(&report->open);

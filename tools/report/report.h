@@ -28,12 +28,16 @@
 #include "tools/reading/order.h"
 #include "tools/analysis/overview.h"
 #include "tools/analysis/processor_time.h"
+#include "tools/callers/failures.h"
+#include "tools/callers/heap_askers.h"
+#include "tools/callers/stack_sums.h"
+#include "tools/callers/who.h"
 #include "tools/reading/reader.h"
 #include "report_budget.h"
 #include "report_chains.h"
 #include "report_descriptors.h"
 #include "report_leaks.h"
-#include "report_left_out.h"
+#include "tools/analysis/left_out.h"
 #include "report_lock_order.h"
 #include "report_log.h"
 #include "report_processor.h"
@@ -47,9 +51,11 @@ struct fxt_report_options {
 	size_t top;                     /* lines of each section */
 	const char *categories;         /* a list as FXT_CATEGORIES takes it; NULL: all */
 	bool json;
-	/* Functions are sorted by all samples that they are in, and not by those that they ran in. */
-	bool by_total;
-	struct fxt_source_lines *source;        /* finds the lines of functions; NULL: none are looked up */
+	/* Functions are sorted by the samples that they ran in, or by all that they are in (TOTAL); see
+	 * heap_askers.h for the heap. Calls and waits are sorted by time, or by number (COUNT). */
+	enum fxt_sort sort;
+	const char *wrappers; /* globs of functions that are never to blame; NULL: none but those known */
+	struct fxt_frame_names *source;         /* finds the lines of functions; NULL: none are looked up */
 };
 
 /* -- Calls (report_calls.c) ----------------------------------------------------------------------- */
@@ -67,9 +73,6 @@ struct fxt_calls {
 	struct fxt_map by_name;
 };
 
-/* Returns the name of the function with this symbol (of its file), as its source has it, without
- * parameters and in at most `columns` characters. The caller frees it. */
-char *fxt_function_label(const struct fxt_text *symbol, size_t columns);
 /* Returns the name of a call for a table, in at most `columns` characters; names of functions are
  * demangled and without parameters. The caller frees it. */
 char *fxt_call_label(const struct fxt_reader *r, uint32_t category, uint32_t name, size_t columns);
@@ -78,8 +81,16 @@ char *fxt_call_label(const struct fxt_reader *r, uint32_t category, uint32_t nam
 void fxt_calls_take(struct fxt_calls *c, uint32_t category, uint32_t name, uint64_t duration_ns);
 /* Returns the duration in nanoseconds that `percent` of the calls do not exceed. */
 uint64_t fxt_call_percentile(const struct fxt_call *call, double percent);
-void fxt_calls_sort(struct fxt_calls *c);
-void fxt_calls_print(const struct fxt_calls *c, const struct fxt_reader *r, size_t top, FILE *out);
+void fxt_calls_sort(struct fxt_calls *c, enum fxt_sort sort);
+/* Returns for what a stack of the call is, and its key in `by_stack` below. */
+enum fxt_purpose fxt_call_purpose(const struct fxt_reader *r, uint32_t category);
+static inline uint64_t fxt_call_key(uint32_t category, uint32_t name)
+{
+	return (uint64_t)category << 32 | name;
+}
+/* `by_stack` has the times of calls that have a stack. */
+void fxt_calls_print(const struct fxt_calls *c, const struct fxt_reader *r,
+		     const struct fxt_stack_sums *by_stack, struct fxt_who *who, size_t top, FILE *out);
 void fxt_calls_free(struct fxt_calls *c);
 
 /* -- Waiting (report_waits.c) --------------------------------------------------------------------- */
@@ -143,6 +154,8 @@ struct fxt_heaps {
 	struct fxt_map by_provider;
 	/* Provider and pointer -> size, and time of allocation or FXT_HEAPS_OF_LIBRARY. */
 	struct fxt_map live;
+	struct fxt_heap_stacks *by_stack;       /* is told what calls got and gave; NULL: nobody is */
+	struct fxt_call_stacks *stacks;
 };
 
 /* In the place of a block's time: the block is among library_blocks. */
@@ -236,6 +249,11 @@ struct fxt_call_in_progress {
 struct fxt_call_stack {
 	struct fxt_call_in_progress *list;
 	size_t count, capacity;
+	/* when the thread last said that it was about to be blocked, and the innermost node of its stack
+	 * then */
+	uint64_t blocked_ns;
+	uint32_t blocked_in;
+	bool has_blocked;
 };
 
 struct fxt_calls_in_progress {
@@ -254,6 +272,11 @@ bool fxt_calls_in_progress_end(struct fxt_calls_in_progress *o, const struct fxt
 /* Decodes the begin into `rec`, and makes it the complete event of a call that ended at end_ticks. */
 void fxt_calls_in_progress_as_complete(const struct fxt_call_in_progress *begun, struct fxt_reader *r,
 				       uint64_t end_ticks, struct fxt_record *rec);
+/* Takes the instant of a thread that is about to be blocked, with its stack. */
+void fxt_calls_in_progress_blocked(struct fxt_calls_in_progress *o, const struct fxt_record *rec,
+				   uint32_t innermost);
+/* Returns the innermost node of the thread's stack in the call that it is in, or FXT_NO_FRAME. */
+uint32_t fxt_calls_in_progress_stack(const struct fxt_calls_in_progress *o, uint32_t thread);
 /* Takes a complete event. In the copy of a live file a call may be there as in progress as well; it counts as
  * complete then. */
 void fxt_calls_in_progress_complete(struct fxt_calls_in_progress *o, struct fxt_reader *r,
@@ -271,12 +294,14 @@ bool fxt_calls_in_progress_is_of_last(const struct fxt_calls_in_progress *o, con
  * threads do not count, because every end of a process cuts their calls short. */
 bool fxt_calls_in_progress_is_stuck(const struct fxt_calls_in_progress *o, const struct fxt_reader *r);
 size_t fxt_calls_in_progress_count(const struct fxt_calls_in_progress *o);
-void fxt_calls_in_progress_print(const struct fxt_calls_in_progress *o, struct fxt_reader *r,
-				 const struct fxt_objects *objects, const struct fxt_ends *ends,
-				 bool with_process, size_t top, FILE *out);
+struct fxt_report;
+void fxt_calls_in_progress_print(const struct fxt_report *report, FILE *out);
 void fxt_calls_in_progress_free(struct fxt_calls_in_progress *o);
 
 /* -- Locks that were taken (report_contention.c) --------------------------------------------------- */
+
+/* Stands in the place of a function that is not known. */
+#define FXT_NO_PLACE "?"
 
 struct fxt_contended {
 	const char *kind;
@@ -286,6 +311,11 @@ struct fxt_contended {
 	uint64_t count, total_ns, max_ns;
 	/* The holders had held it so long already, in so many waits of which that is known. */
 	uint64_t held_ns, held_count;
+	uint64_t key;                   /* of the lock: that of its name, or of its address */
+	/* Innermost nodes: of the stack that waited longest here, and of the one that let such a wait go on,
+	 * which ended waits of so long; or FXT_NO_FRAME. */
+	uint32_t innermost, holder;
+	uint64_t holder_ns;
 };
 
 /* The last lock that a thread waited for, or the thread whose end it waited for. */
@@ -303,32 +333,42 @@ struct fxt_blocked {
 struct fxt_contention {
 	struct fxt_contended *list;     /* sorted: the longest first */
 	size_t count, capacity;
-	struct fxt_map by_places;
+	struct fxt_map by_places;       /* key, and number in `wanted` -> place */
+	struct fxt_map wanted;          /* `at` and `held_at`, and innermost node -> a number */
+	struct fxt_map unlocked;        /* pid and lock -> when it was unlocked last, and the node */
+	struct fxt_stack_sums holders;  /* by place in the list */
 	struct fxt_map by_handle;       /* threads, by pid and pthread_t */
 	const struct fxt_objects *objects;
 	struct fxt_blocked *blocked;    /* by thread */
 	size_t blocked_count, blocked_capacity;
 };
 
-/* Takes a finished call. Only those whose arguments say that the lock was taken are counted. */
+/* Takes a finished call, with the innermost node of its stack, and of that of who gave up the lock. Only
+ * those whose arguments say that the lock was taken are counted. */
 void fxt_contention_take(struct fxt_contention *c, struct fxt_reader *r, const struct fxt_record *rec,
-			 const char *kind, uint64_t duration_ns);
+			 const char *kind, uint64_t duration_ns, uint32_t innermost, uint32_t holder);
+/* Takes an instant that tells of an unlocking, or a finished call, in the order of ends. All calls were taken
+ * by fxt_contention_take() before. */
+void fxt_contention_order(struct fxt_contention *c, struct fxt_reader *r, struct fxt_call_stacks *stacks,
+			  const struct fxt_record *rec);
 /* Takes the instant that tells what a thread begins to wait for. */
 void fxt_contention_blocked(struct fxt_contention *c, struct fxt_reader *r, const struct fxt_record *rec);
 /* Takes the begin of a lifetime; that of a thread tells its pthread_t. */
 void fxt_contention_thread(struct fxt_contention *c, struct fxt_reader *r, const struct fxt_record *rec);
-/* Finds which threads are still blocked. All events have been taken, and `open` is finished. */
-void fxt_contention_finish(struct fxt_contention *c, struct fxt_reader *r,
-			   const struct fxt_calls_in_progress *open);
+/* Puts waits together by who waited. Finds which threads are still blocked. All events have been taken, and
+ * `open` is finished. */
+void fxt_contention_finish(struct fxt_contention *c, struct fxt_reader *r, struct fxt_who *who,
+			   const struct fxt_calls_in_progress *open, enum fxt_sort sort);
+/* Returns the index of the thread that holds what a thread is blocked on; -1: not known. */
+int64_t fxt_contention_holder(const struct fxt_contention *c, const struct fxt_reader *r, size_t thread);
 /* Returns the lock's name, or its address if it has none. The caller frees it. */
 char *fxt_contention_lock(const struct fxt_object *known, uint64_t lock);
-void fxt_contention_print(const struct fxt_contention *c, const struct fxt_reader *r, size_t top,
-			  FILE *out);
+void fxt_contention_print(const struct fxt_contention *c, const struct fxt_reader *r, struct fxt_who *who,
+			  size_t top, FILE *out);
 /* Returns whether some threads wait for each other in a circle. Only valid after fxt_contention_finish(). */
 bool fxt_contention_is_deadlock(const struct fxt_contention *c);
 /* Prints the threads that are still blocked, those in a circle first. */
-void fxt_contention_print_blocked(const struct fxt_contention *c, const struct fxt_reader *r,
-				  const struct fxt_ends *ends, bool with_process, size_t top, FILE *out);
+void fxt_contention_print_blocked(const struct fxt_report *report, FILE *out);
 void fxt_contention_free(struct fxt_contention *c);
 
 /* -- The whole report ----------------------------------------------------------------------------- */
@@ -350,6 +390,13 @@ struct fxt_report {
 	struct fxt_gaps gaps;
 	struct fxt_heaps heaps;
 	struct fxt_leaks leaks;
+	struct fxt_who *who;            /* says who did something; it keeps what it has found out */
+	struct fxt_heap_stacks heap_stacks;
+	struct fxt_heap_askers askers;
+	struct fxt_map makers;          /* thread -> innermost node of the stack that made it */
+	struct fxt_failures failures;
+	struct fxt_stack_sums call_stacks;      /* of calls with a stack: times by fxt_call_key() */
+	struct fxt_stack_sums wait_stacks;      /* of waits with a stack: times by pid */
 	struct fxt_files files;
 	struct fxt_log_lines log;
 	struct fxt_calls_in_progress open;

@@ -50,6 +50,16 @@ static int by_category(const void *a, const void *b)
 	return by_total(a, b);
 }
 
+/* Compares calls by their number, and categories as before. */
+static int by_number(const void *a, const void *b)
+{
+	const struct fxt_call *x = a, *y = b;
+
+	if (x->category != y->category || x->count == y->count)
+		return by_category(a, b);
+	return x->count > y->count ? -1 : 1;
+}
+
 static void sum_categories(struct fxt_calls *c)
 {
 	struct fxt_map totals = {0};
@@ -62,12 +72,12 @@ static void sum_categories(struct fxt_calls *c)
 	fxt_map_free(&totals);
 }
 
-void fxt_calls_sort(struct fxt_calls *c)
+void fxt_calls_sort(struct fxt_calls *c, enum fxt_sort sort)
 {
 	if (c->count == 0)
 		return;
 	sum_categories(c);
-	qsort(c->list, c->count, sizeof(*c->list), by_category);
+	qsort(c->list, c->count, sizeof(*c->list), sort == FXT_SORT_COUNT ? by_number : by_category);
 	fxt_map_free(&c->by_name);
 }
 
@@ -77,18 +87,6 @@ uint64_t fxt_call_percentile(const struct fxt_call *call, double percent)
 
 	/* The middle of the last bucket may lie above all values in it. */
 	return ns < call->max_ns ? ns : call->max_ns;
-}
-
-char *fxt_function_label(const struct fxt_text *symbol, size_t columns)
-{
-	char *demangled = fxt_demangle_short(symbol, columns), *label;
-	struct fxt_text text = *symbol;
-
-	if (demangled)
-		text = fxt_text_of(demangled);
-	label = fxt_printable(&text, columns, true);
-	free(demangled);
-	return label;
 }
 
 char *fxt_call_label(const struct fxt_reader *r, uint32_t category, uint32_t name, size_t columns)
@@ -102,6 +100,34 @@ char *fxt_call_label(const struct fxt_reader *r, uint32_t category, uint32_t nam
 enum { LABEL = 32 };
 #define SUM " %10s %12s"
 #define LENGTHS " %9s %9s %9s %9s\n"
+
+enum fxt_purpose fxt_call_purpose(const struct fxt_reader *r, uint32_t category)
+{
+	struct fxt_text text = fxt_symbol_text(r, category);
+
+	return fxt_text_is(&text, "malloc") ? FXT_FOR_HEAP
+	       : fxt_text_is(&text, "pthread") ? FXT_FOR_LOCK
+					       : FXT_FOR_CALL;
+}
+
+/* Prints who made the calls that took a quarter of the time or more, if these have stacks: the slow ones
+ * do. */
+static void print_who(const struct fxt_call *call, const struct fxt_reader *r,
+		      const struct fxt_stack_sums *by_stack, struct fxt_who *who, FILE *out)
+{
+	enum { WORTH_A_LINE_NS = 100000 };
+	enum fxt_purpose purpose = fxt_call_purpose(r, call->category);
+	struct fxt_stack_sum most;
+	char *line = NULL;
+
+	if (fxt_stack_sums_most(by_stack, fxt_call_key(call->category, call->name), who, purpose, &most) &&
+	    most.total_ns >= WORTH_A_LINE_NS && most.total_ns >= call->total_ns / 4)
+		line = fxt_who_line(who, purpose, most.innermost, FXT_COLUMNS - 15);
+	if (line)
+		fxt_put_line(out, fxt_format("      %.0f%% by %s",
+					     100.0 * (double)most.total_ns / (double)call->total_ns, line));
+	free(line);
+}
 
 static void print_call(const struct fxt_call *call, const struct fxt_reader *r, FILE *out)
 {
@@ -173,7 +199,8 @@ static uint64_t least_of_top(const struct fxt_calls *c, const struct fxt_reader 
 }
 
 /* Prints the longest calls of all, and at least one of each category. */
-void fxt_calls_print(const struct fxt_calls *c, const struct fxt_reader *r, size_t top, FILE *out)
+void fxt_calls_print(const struct fxt_calls *c, const struct fxt_reader *r,
+		     const struct fxt_stack_sums *by_stack, struct fxt_who *who, size_t top, FILE *out)
 {
 	uint64_t least_ns, least_function_ns;
 
@@ -192,8 +219,10 @@ void fxt_calls_print(const struct fxt_calls *c, const struct fxt_reader *r, size
 		for (shown = 1; shown < n && shown < top && c->list[i + shown].total_ns >= least; shown++)
 			;
 		print_category(&c->list[i], n, shown, r, out);
-		for (size_t k = 0; k < shown; k++)
+		for (size_t k = 0; k < shown; k++) {
 			print_call(&c->list[i + k], r, out);
+			print_who(&c->list[i + k], r, by_stack, who, out);
+		}
 	}
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "report.h"
+#include "tools/analysis/demangle.h"
 #include "tools/common/message.h"
 #include "tools/printing/print.h"
 

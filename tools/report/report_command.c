@@ -11,28 +11,67 @@
 #include "report.h"
 #include "tools/common/command.h"
 #include "tools/common/message.h"
+#include "tools/programs/debug_dirs.h"
 #include "tools/reading/mapped_trace.h"
 #include "tools/stacks/stacks.h"
+
+/* What stacks are weighed by. */
+enum weight { PROCESSOR, LEFT, PEAK, ALLOCATED, WAITS, WEIGHTS };
+static const char *const weight_names[WEIGHTS] = {"processor", "heap", "peak", "allocated", "waits"};
+
+/* Where stacks go: `-` for standard output, NULL for nowhere. */
+struct stacks_output {
+	enum weight weight;
+	const char *path;
+};
 
 struct input {
 	struct fxt_report_options options;
 	const char *path;
-	/* where stacks go, `-` for standard output; NULL: nowhere */
-	const char *folded, *flame;
+	struct stacks_output folded, flame;
 	bool failed;                    /* a file could not be written */
 };
 
 /* Options that have no letter. */
-enum { OPTION_FOLDED = 256, OPTION_FLAME };
+enum { OPTION_FOLDED = 256, OPTION_FLAME, OPTION_WRAPPERS };
 
 static bool is_stdout(const char *path)
 {
 	return path && strcmp(path, "-") == 0;
 }
 
+/* Takes FILE, WHAT, or WHAT:FILE. What stands alone goes to standard output. */
+static void parse_stacks(struct stacks_output *to, const char *arg)
+{
+	*to = (struct stacks_output){PROCESSOR, arg};
+	for (unsigned i = 0; i < WEIGHTS; i++) {
+		size_t bytes = strlen(weight_names[i]);
+
+		if (strncmp(arg, weight_names[i], bytes) != 0 || (arg[bytes] && arg[bytes] != ':'))
+			continue;
+		to->weight = (enum weight)i;
+		to->path = arg[bytes] ? arg + bytes + 1 : "-";
+	}
+}
+
+static void parse_sort(struct input *in, const char *arg, struct argp_state *state)
+{
+	static const char *const names[] = {
+		[FXT_SORT_SELF] = "self", [FXT_SORT_TOTAL] = "total", [FXT_SORT_COUNT] = "count"};
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (strcmp(arg, names[i]) == 0) {
+			in->options.sort = (enum fxt_sort)i;
+			return;
+		}
+	}
+	argp_error(state, "lists are sorted by 'self', 'total' or 'count', and not by '%s'", arg);
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct input *in = state->input;
+	struct stacks_output *stacks;
 	char *end;
 
 	switch (key) {
@@ -44,19 +83,18 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'c': in->options.categories = arg; return 0;
 	case 'j': in->options.json = true; return 0;
-	case 's':
-		in->options.by_total = strcmp(arg, "total") == 0;
-		if (!in->options.by_total && strcmp(arg, "self") != 0)
-			argp_error(state, "functions are sorted by 'self' or 'total', and not by '%s'", arg);
-		return 0;
+	case 's': parse_sort(in, arg, state); return 0;
+	case OPTION_WRAPPERS: in->options.wrappers = arg; return 0;
 	case OPTION_FOLDED:
 	case OPTION_FLAME:
-		if (!*arg)
+		stacks = key == OPTION_FOLDED ? &in->folded : &in->flame;
+		parse_stacks(stacks, arg);
+		if (!*stacks->path)
 			argp_error(state, "no FILE was given to write stacks to");
-		*(key == OPTION_FOLDED ? &in->folded : &in->flame) = arg;
 		return 0;
+	case FXT_KEY_DEBUG_DIR: fxt_debug_dirs_add(arg); return 0;
 	case ARGP_KEY_END:
-		if (is_stdout(in->folded) + is_stdout(in->flame) + in->options.json > 1)
+		if (is_stdout(in->folded.path) + is_stdout(in->flame.path) + in->options.json > 1)
 			argp_error(state, "standard output can take one of --json, --folded and --flame");
 		return 0;
 	default: return fxt_parse_file(key, arg, state, &in->path);
@@ -70,51 +108,87 @@ static bool is_same_file(const char *a, const char *b)
 	return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-static void write_stacks(struct input *in, const struct fxt_report *report, const struct fxt_stacks *s,
-			 const char *path, bool as_flame)
+/* Makes the stacks that were asked for. Returns false after a message if there are none. */
+static bool make_stacks(struct input *in, const struct fxt_report *report, enum weight weight,
+			struct fxt_stacks *s)
 {
+	const struct fxt_heap_stacks *h = &report->heap_stacks;
+
+	if (weight == PROCESSOR) {
+		if (report->processor.tree.samples)
+			fxt_stacks_make(s, &report->processor, report->r);
+		else
+			fxt_error(in->path, "it has no samples, so there are no stacks");
+		return report->processor.tree.samples;
+	}
+	fxt_stacks_begin(s, weight == WAITS ? FXT_STACKS_NS : FXT_STACKS_BYTES);
+	for (size_t i = 0; weight == WAITS && i < report->wait_stacks.count; i++) {
+		const struct fxt_stack_sum *one = &report->wait_stacks.list[i];
+
+		fxt_stacks_add(s, &report->who->stacks, report->r, one->key, one->innermost, one->total_ns);
+	}
+	for (size_t i = 0; weight != WAITS && i < h->count; i++) {
+		const struct fxt_heap_stack *one = &h->list[i];
+		const struct fxt_heap_sum *sum =
+			weight == LEFT ? &one->left : weight == PEAK ? &one->at_peak : &one->all;
+
+		if (sum->bytes)
+			fxt_stacks_add(s, &report->who->stacks, report->r, h->processes[one->process].pid,
+				       one->innermost,
+				       sum->bytes > UINT64_MAX ? UINT64_MAX : (uint64_t)sum->bytes);
+	}
+	fxt_stacks_finish(s);
+	if (s->samples)
+		return true;
+	fxt_error(in->path, weight == WAITS  ? "it has no waits with stacks"
+			    : weight == LEFT ? "it has no blocks with stacks that were left"
+					     : "it has no blocks with stacks");
+	fxt_stacks_free(s);
+	return false;
+}
+
+/* Returns false if there are no stacks. */
+static bool write_stacks(struct input *in, const struct fxt_report *report, const struct stacks_output *to,
+			 bool as_flame)
+{
+	struct fxt_stacks stacks;
 	FILE *out;
 	bool ok;
 
-	if (!path)
-		return;
-	if (is_same_file(path, in->path)) {
-		fxt_error(path, "this is the trace that is read, and stacks would take its place");
+	if (!to->path)
+		return true;
+	if (is_same_file(to->path, in->path)) {
+		fxt_error(to->path, "this is the trace that is read, and stacks would take its place");
 		in->failed = true;
-		return;
+		return true;
 	}
-	out = is_stdout(path) ? stdout : fopen(path, "we");
+	if (!make_stacks(in, report, to->weight, &stacks)) {
+		in->failed = true;
+		return false;
+	}
+	out = is_stdout(to->path) ? stdout : fopen(to->path, "we");
 	if (out && as_flame)
-		fxt_stacks_print_flame(s, in->path, report->processor.hz, out);
+		fxt_stacks_print_flame(&stacks, in->path, to->weight == PROCESSOR ? report->processor.hz : 0,
+				       out);
 	else if (out)
-		fxt_stacks_print_folded(s, out);
+		fxt_stacks_print_folded(&stacks, out);
+	fxt_stacks_free(&stacks);
 	/* What standard output could not take is told at the exit. */
 	if (out == stdout)
-		return;
+		return true;
 	ok = out && !ferror(out);
 	if (!(out && fclose(out) == 0 && ok)) {
-		fxt_error(path, "%s", strerror(errno));
+		fxt_error(to->path, "%s", strerror(errno));
 		in->failed = true;
 	}
+	return true;
 }
 
 /* Writes what --folded and --flame ask for. Returns whether the report goes to standard output besides. */
 static bool show_stacks(struct input *in, const struct fxt_report *report)
 {
-	struct fxt_stacks stacks;
-
-	if (!in->folded && !in->flame)
-		return true;
-	if (!report->processor.tree.samples) {
-		fxt_error(in->path, "it has no samples, so there are no stacks");
-		in->failed = true;
-		return false;
-	}
-	fxt_stacks_make(&stacks, &report->processor, report->r);
-	write_stacks(in, report, &stacks, in->folded, false);
-	write_stacks(in, report, &stacks, in->flame, true);
-	fxt_stacks_free(&stacks);
-	return !is_stdout(in->folded) && !is_stdout(in->flame);
+	return write_stacks(in, report, &in->folded, false) && write_stacks(in, report, &in->flame, true) &&
+	       !is_stdout(in->folded.path) && !is_stdout(in->flame.path);
 }
 
 static void show(struct fxt_reader *r, void *context)
@@ -123,7 +197,7 @@ static void show(struct fxt_reader *r, void *context)
 	struct fxt_report report;
 	struct stat st;
 
-	in->options.source = fxt_source_lines_open(stat(in->path, &st) == 0 ? st.st_mtime : 0);
+	in->options.source = fxt_frame_names_open(stat(in->path, &st) == 0 ? st.st_mtime : 0);
 	fxt_report_make(&report, r, &in->options);
 	if (!show_stacks(in, &report))
 		;
@@ -132,7 +206,7 @@ static void show(struct fxt_reader *r, void *context)
 	else
 		fxt_report_print(&report, stdout);
 	fxt_report_free(&report);
-	fxt_source_lines_close(in->options.source);
+	fxt_frame_names_close(in->options.source);
 }
 
 int fxt_command_report(int argc, char **argv)
@@ -141,9 +215,13 @@ int fxt_command_report(int argc, char **argv)
 		{"top", 'n', "N", 0, "Lines of each section (default 10)", 0},
 		{"all", 'a', NULL, 0, "All lines of each section", 0},
 		{"category", 'c', "LIST", 0, "Only events of these categories", 0},
-		{"sort", 's', "HOW", 0, "Functions by their own processor time (self) or by total", 0},
-		{"folded", OPTION_FOLDED, "FILE", 0, "Write the stacks of all samples, a line each", 0},
-		{"flame", OPTION_FLAME, "FILE", 0, "Write a flame graph of all samples (SVG)", 0},
+		{"sort", 's', "HOW", 0, "Sort lists by self (the default), total or count", 0},
+		{"wrappers", OPTION_WRAPPERS, "GLOB[,GLOB]", 0,
+		 "Functions or files that do their callers' work, and are never to blame", 0},
+		{"folded", OPTION_FOLDED, "[WHAT:]FILE", 0,
+		 "Write stacks, a line each. WHAT is processor, heap, peak, allocated or waits", 0},
+		{"flame", OPTION_FLAME, "[WHAT:]FILE", 0, "Write a flame graph (SVG) of the same", 0},
+		FXT_DEBUG_DIR_OPTION,
 		FXT_JSON_OPTION,
 		{0},
 	};
@@ -151,10 +229,11 @@ int fxt_command_report(int argc, char **argv)
 		.options = options, .parser = parse, .args_doc = "FILE",
 		.doc = "Where the time, the waiting, the memory and the bytes went, most costly first.",
 	};
-	struct input in = {.options.top = 10};
+	struct input in = {.options = {.top = 10, .wrappers = getenv("FXT_WRAPPERS")}};
 	int status;
 
 	fxt_parse(&argp, argc, argv, 0, &in);
+	fxt_debug_dirs_ask_servers();
 	status = fxt_trace_show(in.path, show, &in);
 	return in.failed ? 1 : status;
 }

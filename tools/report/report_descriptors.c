@@ -90,7 +90,7 @@ static uint32_t call_of(struct fxt_reader *r, const struct fxt_record *rec)
 
 /* -- What is left --------------------------------------------------------------------------------- */
 
-static void add(struct fxt_descriptors *d, struct fxt_reader *r, struct fxt_record *rec)
+static void add(struct fxt_descriptors *d, struct fxt_reader *r, struct fxt_who *who, struct fxt_record *rec)
 {
 	const struct fxt_slot *peer = fxt_map_find(&d->peers, rec->provider->index, descriptor_of(rec));
 	struct fxt_left *left;
@@ -99,6 +99,10 @@ static void add(struct fxt_descriptors *d, struct fxt_reader *r, struct fxt_reco
 	left = &d->list[d->count++];
 	*left = (struct fxt_left){.call = call_of(r, rec), .pid = r->threads[rec->thread].pid, .count = 1};
 	left->since_ns = fxt_ns(rec->provider, rec->ticks);
+	left->innermost = fxt_call_stack_of(&who->stacks, rec);
+	left->path = fxt_path_of(&who->culprits, FXT_FOR_CALL, left->innermost);
+	if (left->path != FXT_NO_PATH)
+		left->path = fxt_path_short(&who->culprits, FXT_FOR_CALL, left->path);
 	if (begin_of(r, peer, rec))
 		left->call = call_of(r, rec);
 	else
@@ -114,7 +118,9 @@ static int by_identity(const void *a, const void *b)
 		return x->pid < y->pid ? -1 : 1;
 	if (x->call != y->call)
 		return x->call < y->call ? -1 : 1;
-	return strcmp(x->label, y->label);
+	if (x->path != y->path)
+		return x->path < y->path ? -1 : 1;
+	return x->path == FXT_NO_PATH ? strcmp(x->label, y->label) : 0;
 }
 
 static int by_count(const void *a, const void *b)
@@ -126,6 +132,17 @@ static int by_count(const void *a, const void *b)
 	if (x->since_ns != y->since_ns)
 		return x->since_ns < y->since_ns ? -1 : 1;
 	return by_identity(a, b);
+}
+
+/* Adds one that is like others, of which the oldest is remembered. */
+static void join(struct fxt_left *to, const struct fxt_left *one)
+{
+	struct fxt_left sum = one->since_ns < to->since_ns ? *one : *to;
+
+	sum.count = to->count + one->count;
+	sum.is_mixed = to->is_mixed || strcmp(to->label, one->label) != 0;
+	free(one->since_ns < to->since_ns ? to->label : one->label);
+	*to = sum;
 }
 
 static void merge(struct fxt_descriptors *d)
@@ -141,18 +158,15 @@ static void merge(struct fxt_descriptors *d)
 			d->list[kept++] = *left;
 			continue;
 		}
-		last->count++;
-		if (left->since_ns < last->since_ns)
-			last->since_ns = left->since_ns;
-		free(left->label);
+		join(last, left);
 	}
 	d->count = kept;
 	if (kept)
 		qsort(d->list, kept, sizeof(*d->list), by_count);
 }
 
-void fxt_descriptors_finish(struct fxt_descriptors *d, struct fxt_reader *r, const struct fxt_gaps *gaps,
-			    const struct fxt_calls_in_progress *open)
+void fxt_descriptors_finish(struct fxt_descriptors *d, struct fxt_reader *r, struct fxt_who *who,
+			    const struct fxt_gaps *gaps, const struct fxt_calls_in_progress *open)
 {
 	enum { FIRST_OF_ITS_OWN = 3 };  /* the numbers below are standard input, output and error */
 	struct fxt_record rec;
@@ -171,7 +185,7 @@ void fxt_descriptors_finish(struct fxt_descriptors *d, struct fxt_reader *r, con
 		    fxt_gaps_follow(gaps, rec.provider, fxt_ns(rec.provider, rec.ticks)))
 			continue;
 		if (fxt_calls_in_progress_is_of_last(open, r, rec.thread, rec.provider))
-			add(d, r, &rec);
+			add(d, r, who, &rec);
 	}
 	fxt_map_free(&d->lives);
 	fxt_map_free(&d->peers);
@@ -196,8 +210,29 @@ static bool is_of_one_process(const struct fxt_descriptors *d)
 enum { LABEL = 32 };
 #define FIGURES " %10s  %9s  %s"
 
+/* Returns the path or peer, in at most LABEL columns, and says if others have another one. */
+static char *cut_label(const struct fxt_left *left)
+{
+	static const char others[] = " and others";
+	struct fxt_text text = fxt_text_of(left->label);
+	char *cut = fxt_printable(&text, left->is_mixed ? LABEL - sizeof(others) + 1 : LABEL, true);
+	char *label = fxt_format("%s%s", cut, left->is_mixed ? others : "");
+
+	free(cut);
+	return label;
+}
+
+static void print_who(const struct fxt_left *left, struct fxt_who *who, FILE *out)
+{
+	char *line = fxt_who_line(who, FXT_FOR_CALL, left->innermost, FXT_COLUMNS - 9);
+
+	if (line)
+		fxt_put_line(out, fxt_format("      by %s", line));
+	free(line);
+}
+
 void fxt_descriptors_print(const struct fxt_descriptors *d, const struct fxt_reader *r,
-			   const struct fxt_overview *o, size_t top, FILE *out)
+			   struct fxt_who *who, const struct fxt_overview *o, size_t top, FILE *out)
 {
 	uint64_t lost = 0;
 
@@ -207,10 +242,9 @@ void fxt_descriptors_print(const struct fxt_descriptors *d, const struct fxt_rea
 	fprintf(out, FIGURES "\n", "count", "for", "made by");
 	for (size_t i = 0; i < d->count && i < top; i++) {
 		const struct fxt_left *left = &d->list[i];
-		struct fxt_text text = fxt_text_of(left->label);
 		struct fxt_text call = fxt_symbol_text(r, left->call),
 				process = fxt_process_name(r, left->pid);
-		char *label = fxt_printable(&text, LABEL, true), *by = fxt_printable(&call, 24, false);
+		char *label = cut_label(left), *by = fxt_printable(&call, 24, false);
 
 		fxt_put_label(out, label, LABEL);
 		fprintf(out, FIGURES, fxt_count(left->count).text,
@@ -220,6 +254,7 @@ void fxt_descriptors_print(const struct fxt_descriptors *d, const struct fxt_rea
 		if (!is_of_one_process(d))
 			fprintf(out, " in %s%s%" PRIu64, by, *by ? " " : "", left->pid);
 		fputc('\n', out);
+		print_who(left, who, out);
 		free(by);
 		free(label);
 	}
@@ -230,7 +265,8 @@ void fxt_descriptors_print(const struct fxt_descriptors *d, const struct fxt_rea
 		fputs("  or closed, where that was lost\n", out);
 }
 
-void fxt_descriptors_json(const struct fxt_descriptors *d, struct fxt_json *j, const struct fxt_reader *r)
+void fxt_descriptors_json(const struct fxt_descriptors *d, struct fxt_json *j, const struct fxt_reader *r,
+			  struct fxt_who *who)
 {
 	fxt_json_array(j, "descriptors_open");
 	for (size_t i = 0; i < d->count; i++) {
@@ -244,6 +280,8 @@ void fxt_descriptors_json(const struct fxt_descriptors *d, struct fxt_json *j, c
 		fxt_json_symbol(j, "call", r, left->call);
 		fxt_json_u64(j, "count", left->count);
 		fxt_json_u64(j, "since_ns", left->since_ns);
+		fxt_json_bool(j, "others", left->is_mixed);
+		fxt_who_json(who, j, "stack", FXT_FOR_CALL, left->innermost);
 		fxt_json_end(j);
 	}
 	fxt_json_end(j);

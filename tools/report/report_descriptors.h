@@ -1,7 +1,8 @@
-/* fxt report: tells of descriptors that were still open when their process or the trace ended, by the
- * call that made them. It leaves out standard input, output and error. It also leaves out descriptors that a
- * process inherited, which did not begin in it, and those that a program had when another one replaced it,
- * which are closed or the other program's; nor does it tell of those from before a gap (gaps.h). */
+/* fxt report: tells of descriptors that were still open when their process or the trace ended, by the call
+ * that made them, and who made that call if that is known. It leaves out standard input, output and error. It
+ * also leaves out descriptors that a process inherited, which did not begin in it, and those that a program
+ * had when another one replaced it, which are closed or the other program's; nor does it tell of those from
+ * before a gap (gaps.h). */
 #ifndef FXT_TOOLS_REPORT_DESCRIPTORS_H
 #define FXT_TOOLS_REPORT_DESCRIPTORS_H
 
@@ -12,12 +13,16 @@
 
 struct fxt_calls_in_progress;
 struct fxt_gaps;
+struct fxt_who;
 
 struct fxt_left {
 	char *label;                    /* its path or peer, or its kind in parentheses */
 	uint32_t call;                  /* symbol of the call that made or connected it */
 	uint64_t pid, count;
 	uint64_t since_ns;              /* when the oldest was made */
+	uint32_t innermost;             /* node of the stack that made the oldest, or FXT_NO_FRAME */
+	uint32_t path; /* FXT_NO_PATH: it is not known who made them, and all have the label */
+	bool is_mixed;                  /* they have different labels, of which this is the oldest's */
 };
 
 struct fxt_descriptors {
@@ -31,16 +36,16 @@ struct fxt_descriptors {
 void fxt_descriptors_take(struct fxt_descriptors *d, const struct fxt_record *rec);
 /* Makes and sorts the list. `open` is finished, because it has to know which program each process was
  * last. */
-void fxt_descriptors_finish(struct fxt_descriptors *d, struct fxt_reader *r, const struct fxt_gaps *gaps,
-			    const struct fxt_calls_in_progress *open);
+void fxt_descriptors_finish(struct fxt_descriptors *d, struct fxt_reader *r, struct fxt_who *who,
+			    const struct fxt_gaps *gaps, const struct fxt_calls_in_progress *open);
 /* Returns whether descriptors pile up: many of one kind are left. */
 bool fxt_descriptors_is_leaking(const struct fxt_descriptors *d);
 void fxt_descriptors_print(const struct fxt_descriptors *d, const struct fxt_reader *r,
-			   const struct fxt_overview *o,
-			   size_t top, FILE *out);
+			   struct fxt_who *who, const struct fxt_overview *o, size_t top, FILE *out);
 void fxt_descriptors_free(struct fxt_descriptors *d);
 
 struct fxt_json;
-void fxt_descriptors_json(const struct fxt_descriptors *d, struct fxt_json *j, const struct fxt_reader *r);
+void fxt_descriptors_json(const struct fxt_descriptors *d, struct fxt_json *j, const struct fxt_reader *r,
+			  struct fxt_who *who);
 
 #endif

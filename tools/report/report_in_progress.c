@@ -73,6 +73,28 @@ void fxt_calls_in_progress_complete(struct fxt_calls_in_progress *o, struct fxt_
 		s->count--;
 }
 
+void fxt_calls_in_progress_blocked(struct fxt_calls_in_progress *o, const struct fxt_record *rec,
+				   uint32_t innermost)
+{
+	struct fxt_call_stack *s = stack_of(o, rec->thread);
+	uint64_t at_ns = fxt_ns(rec->provider, rec->ticks);
+
+	if (s->has_blocked && at_ns < s->blocked_ns)
+		return;
+	s->blocked_ns = at_ns;
+	s->blocked_in = innermost;
+	s->has_blocked = true;
+}
+
+uint32_t fxt_calls_in_progress_stack(const struct fxt_calls_in_progress *o, uint32_t thread)
+{
+	const struct fxt_call_stack *s = thread < o->count ? &o->threads[thread] : NULL;
+
+	return s && s->count && s->has_blocked && s->blocked_ns >= s->list[s->count - 1].start_ns
+		       ? s->blocked_in
+		       : FXT_NO_FRAME;
+}
+
 /* Returns whether the event is the begin of an arrow, which stands in the part of the process that the
  * arrow leads to and not in that of its own thread. */
 static bool is_of_another(const struct fxt_record *rec)
@@ -174,12 +196,32 @@ static void print_call(const struct fxt_call_in_progress *call, struct fxt_reade
 	free(name);
 }
 
-/* Prints the innermost call of a thread first, because that is what the thread was doing. */
-void fxt_calls_in_progress_print(const struct fxt_calls_in_progress *o, struct fxt_reader *r,
-				 const struct fxt_objects *objects, const struct fxt_ends *ends,
-				 bool with_process, size_t top, FILE *out)
+/* Prints the stack of a thread in its innermost call, unless it was printed with the threads that are
+ * blocked. The stack of a first thread is worth lines, because its program hangs. */
+static void print_stack(const struct fxt_report *report, uint32_t thread, FILE *out)
 {
-	size_t shown = 0, all = fxt_calls_in_progress_count(o);
+	const struct fxt_contention *c = &report->contention;
+	const struct fxt_trace_thread *t = &report->r->threads[thread];
+	uint32_t innermost = fxt_calls_in_progress_stack(&report->open, thread);
+	char *line;
+
+	if (innermost == FXT_NO_FRAME || (thread < c->blocked_count && c->blocked[thread].is_blocked))
+		return;
+	if (t->pid == t->tid) {
+		fxt_who_print(report->who, FXT_FOR_LOCK, innermost, report->options.top, out);
+		return;
+	}
+	line = fxt_who_line(report->who, FXT_FOR_LOCK, innermost, FXT_COLUMNS - 9);
+	if (line)
+		fxt_put_line(out, fxt_format("      in %s", line));
+	free(line);
+}
+
+/* Prints the innermost call of a thread first, because that is what the thread was doing. */
+void fxt_calls_in_progress_print(const struct fxt_report *report, FILE *out)
+{
+	const struct fxt_calls_in_progress *o = &report->open;
+	size_t shown = 0, all = fxt_calls_in_progress_count(o), top = report->options.top;
 
 	if (all == 0)
 		return;
@@ -188,9 +230,13 @@ void fxt_calls_in_progress_print(const struct fxt_calls_in_progress *o, struct f
 	for (size_t i = 0; i < o->count; i++) {
 		const struct fxt_call_stack *s = &o->threads[i];
 
-		for (size_t k = s->count; k > 0 && shown < top; k--, shown++)
-			print_call(&s->list[k - 1], r, objects, fxt_ends_ns(ends, r->threads[i].pid),
-				   with_process, out);
+		for (size_t k = s->count; k > 0 && shown < top; k--, shown++) {
+			print_call(&s->list[k - 1], report->r, &report->objects,
+				   fxt_ends_ns(&report->process_ends, report->r->threads[i].pid),
+				   report->has_processes, out);
+			if (k == s->count)
+				print_stack(report, (uint32_t)i, out);
+		}
 	}
 	fxt_put_more(out, all, shown);
 }

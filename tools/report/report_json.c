@@ -121,9 +121,27 @@ static void put_trace(struct fxt_json *j, const struct fxt_report *report)
 
 /* -- Calls and waits ------------------------------------------------------------------------------- */
 
-static void put_calls(struct fxt_json *j, const char *key, const struct fxt_reader *r,
+/* Adds who made most of the calls that have a stack, and for how long. */
+static void put_caller(struct fxt_json *j, const struct fxt_report *report, const struct fxt_call *c)
+{
+	enum fxt_purpose purpose = fxt_call_purpose(report->r, c->category);
+	struct fxt_stack_sum most;
+
+	if (!fxt_stack_sums_most(&report->call_stacks, fxt_call_key(c->category, c->name), report->who,
+				 purpose, &most))
+		return;
+	fxt_json_object(j, "most_by");
+	fxt_json_u64(j, "count", most.count);
+	fxt_json_u64(j, "total_ns", most.total_ns);
+	fxt_who_json(report->who, j, "stack", purpose, most.innermost);
+	fxt_json_end(j);
+}
+
+static void put_calls(struct fxt_json *j, const char *key, const struct fxt_report *report,
 		      const struct fxt_calls *calls)
 {
+	const struct fxt_reader *r = report->r;
+
 	fxt_json_array(j, key);
 	for (size_t i = 0; i < calls->count; i++) {
 		const struct fxt_call *c = &calls->list[i];
@@ -138,6 +156,7 @@ static void put_calls(struct fxt_json *j, const char *key, const struct fxt_read
 		fxt_json_u64(j, "p50_ns", fxt_call_percentile(c, 50));
 		fxt_json_u64(j, "p99_ns", fxt_call_percentile(c, 99));
 		fxt_json_u64(j, "max_ns", c->max_ns);
+		put_caller(j, report, c);
 		fxt_json_end(j);
 	}
 	fxt_json_end(j);
@@ -194,15 +213,18 @@ static void put_contended(struct fxt_json *j, const struct fxt_report *report)
 		fxt_json_u64(j, "longest_ns", c->max_ns);
 		if (c->held_count)
 			fxt_json_u64(j, "held_mean_ns", c->held_ns / c->held_count);
+		fxt_who_json(report->who, j, "stack", FXT_FOR_LOCK, c->innermost);
+		fxt_who_json(report->who, j, "holder_stack", FXT_FOR_LOCK, c->holder);
 		fxt_json_end(j);
 		free(lock);
 	}
 	fxt_json_end(j);
 }
 
-static void put_blocked_thread(struct fxt_json *j, const struct fxt_reader *r, uint32_t thread,
+static void put_blocked_thread(struct fxt_json *j, const struct fxt_report *report, uint32_t thread,
 			       const struct fxt_blocked *b)
 {
+	const struct fxt_reader *r = report->r;
 	char *lock = fxt_contention_lock(b->known, b->lock);
 
 	fxt_report_json_thread(j, NULL, r, thread);
@@ -220,6 +242,8 @@ static void put_blocked_thread(struct fxt_json *j, const struct fxt_reader *r, u
 	if (b->held_since_ns)
 		fxt_json_u64(j, "held_since_ns", b->held_since_ns);
 	fxt_json_bool(j, "deadlock", b->is_in_circle);
+	fxt_who_json(report->who, j, "stack", FXT_FOR_LOCK,
+		     fxt_calls_in_progress_stack(&report->open, thread));
 	fxt_json_end(j);
 	free(lock);
 }
@@ -229,7 +253,7 @@ static void put_blocked(struct fxt_json *j, const struct fxt_report *report)
 	fxt_json_array(j, "blocked");
 	for (size_t i = 0; i < report->contention.blocked_count; i++) {
 		if (report->contention.blocked[i].is_blocked)
-			put_blocked_thread(j, report->r, (uint32_t)i, &report->contention.blocked[i]);
+			put_blocked_thread(j, report, (uint32_t)i, &report->contention.blocked[i]);
 	}
 	fxt_json_end(j);
 }
@@ -249,6 +273,9 @@ static void put_open_calls(struct fxt_json *j, const struct fxt_report *report)
 			put_demangled(j, report->r, c->category, c->name);
 			fxt_json_u64(j, "since_ns", c->start_ns);
 			fxt_json_arguments(j, "args", &rec);
+			if (k + 1 == report->open.threads[i].count)
+				fxt_who_json(report->who, j, "stack", FXT_FOR_LOCK,
+					     fxt_calls_in_progress_stack(&report->open, (uint32_t)i));
 			fxt_json_end(j);
 		}
 	}
@@ -379,19 +406,21 @@ void fxt_report_json(const struct fxt_report *report, FILE *out)
 
 	fxt_json_object(&j, NULL);
 	put_trace(&j, report);
-	put_calls(&j, "agent", report->r, &report->agent);
+	put_calls(&j, "agent", report, &report->agent);
 	fxt_report_json_threads(&j, report);
 	fxt_processor_json(&report->processor, &j, report->r, report->options.source);
 	fxt_report_json_chains(&j, report);
-	put_calls(&j, "calls", report->r, &report->calls);
+	put_calls(&j, "calls", report, &report->calls);
 	put_waits(&j, report);
 	put_contended(&j, report);
 	put_blocked(&j, report);
 	fxt_lock_orders_json(&report->lock_orders, &j, report->r);
 	put_heaps(&j, report);
 	put_leaks(&j, report);
+	fxt_heap_askers_json(&report->heap_stacks, report->who, &j);
 	put_files(&j, report);
-	fxt_descriptors_json(&report->descriptors, &j, report->r);
+	fxt_descriptors_json(&report->descriptors, &j, report->r, report->who);
+	fxt_failures_json(&report->failures, report->who, &j);
 	fxt_budget_steps_json(&report->budget, &j);
 	fxt_left_out_json(&report->left_out, report->r, &j);
 	put_log(&j, report);

@@ -31,6 +31,14 @@ static void put_not_running(struct fxt_json *j, const struct fxt_report *report,
 	fxt_json_end(j);
 }
 
+static void put_maker(struct fxt_json *j, const struct fxt_report *report, uint32_t thread)
+{
+	const struct fxt_slot *maker = fxt_map_find(&report->makers, thread, 0);
+
+	if (maker)
+		fxt_who_json(report->who, j, "made_by", FXT_FOR_CALL, (uint32_t)maker->value[0]);
+}
+
 void fxt_report_json_threads(struct fxt_json *j, const struct fxt_report *report)
 {
 	fxt_json_array(j, "threads");
@@ -45,6 +53,7 @@ void fxt_report_json_threads(struct fxt_json *j, const struct fxt_report *report
 		fxt_json_u64(j, "waiting_ns", thread->waiting_ns);
 		put_not_running(j, report, thread);
 		fxt_json_symbol(j, "open", report->r, thread->open);
+		put_maker(j, report, thread->thread);
 		fxt_json_end(j);
 	}
 	fxt_json_end(j);

@@ -217,14 +217,16 @@ static int groups_by_bytes(const void *a, const void *b)
 }
 
 /* Makes the lines of the section, which has none about what the C++ library keeps for itself. */
-static struct group *put_together(const struct fxt_leaks *l, size_t *count)
+static struct group *put_together(const struct fxt_leaks *l, const struct fxt_heap_stacks *by_stack,
+				  size_t *count)
 {
 	struct group *list = fxt_alloc(l->count, sizeof(*list));
 	size_t all = 0;
 
 	*count = 0;
 	for (size_t i = 0; i < l->count; i++)
-		if (!l->list[i].is_of_library)
+		if (!l->list[i].is_of_library &&
+		    !fxt_heap_stacks_of(by_stack, l->list[i].provider, l->list[i].pid))
 			list[all++] = (struct group){.one = l->list[i],
 						     .bytes = l->list[i].size * l->list[i].count};
 	qsort(list, all, sizeof(*list), by_caller);
@@ -268,7 +270,8 @@ static void print_group(const struct group *group, const struct fxt_reader *r, F
 	free(function);
 }
 
-void fxt_leaks_print(const struct fxt_leaks *l, const struct fxt_reader *r, size_t top, FILE *out)
+void fxt_leaks_print(const struct fxt_leaks *l, const struct fxt_reader *r,
+		     const struct fxt_heap_stacks *by_stack, size_t top, FILE *out)
 {
 	enum { WORTH_A_SECTION = 1 << 16, WORTH_A_HINT = 10 /* a tenth of all bytes */ };
 	uint64_t bytes = 0, unknown_bytes = 0;
@@ -277,7 +280,7 @@ void fxt_leaks_print(const struct fxt_leaks *l, const struct fxt_reader *r, size
 
 	if (l->count == 0)
 		return;
-	list = put_together(l, &count);
+	list = put_together(l, by_stack, &count);
 	for (size_t i = 0; i < count; i++) {
 		bytes += list[i].bytes;
 		if (list[i].one.function == FXT_NO_FUNCTION && !list[i].one.is_mapping)

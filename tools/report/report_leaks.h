@@ -14,6 +14,7 @@
 #include "tools/reading/reader.h"
 
 struct fxt_gaps;
+struct fxt_heap_stacks;
 struct fxt_heaps;
 
 /* The begin of a lifetime. */
@@ -55,7 +56,9 @@ void fxt_leaks_finish(struct fxt_leaks *l, const struct fxt_reader *r, const str
  * that is not known. The caller frees the text. */
 char *fxt_unfreed_function(const struct fxt_unfreed *left, const struct fxt_reader *r);
 char *fxt_unfreed_object(const struct fxt_unfreed *left, const struct fxt_reader *r);
-void fxt_leaks_print(const struct fxt_leaks *l, const struct fxt_reader *r, size_t top, FILE *out);
+/* Processes in `by_stack` are left out, because a section of their own tells more (heap_askers.h). */
+void fxt_leaks_print(const struct fxt_leaks *l, const struct fxt_reader *r,
+		     const struct fxt_heap_stacks *by_stack, size_t top, FILE *out);
 void fxt_leaks_free(struct fxt_leaks *l);
 
 #endif

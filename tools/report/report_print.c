@@ -243,7 +243,7 @@ static void print_killed(const struct fxt_report *report, FILE *out)
 	}
 }
 
-static void print_head(const struct fxt_report *report, bool functions_are_next, FILE *out)
+static void print_head(const struct fxt_report *report, bool functions_are_next, bool heap_is_next, FILE *out)
 {
 	const struct fxt_overview *o = &report->overview;
 	size_t threads = fxt_overview_threads(o, report->r), processes = fxt_overview_processes(o, report->r);
@@ -259,6 +259,8 @@ static void print_head(const struct fxt_report *report, bool functions_are_next,
 	print_killed(report, out);
 	fxt_threads_print_only(&report->threads, report->r, out);
 	fxt_processor_print_head(&report->processor, report->r, functions_are_next, out);
+	if (!heap_is_next)
+		fxt_heap_askers_print_head(&report->askers, report->who, out);
 }
 
 /* -- The sections ---------------------------------------------------------------------------------- */
@@ -273,7 +275,7 @@ static void print_why(const struct fxt_report *report, FILE *out)
 	size_t top = report->options.top;
 
 	fxt_chains_print(&report->chains, &report->objects, report->r, top, out);
-	fxt_contention_print(&report->contention, report->r, top, out);
+	fxt_contention_print(&report->contention, report->r, report->who, top, out);
 	fxt_lock_orders_print(&report->lock_orders, report->r, report->overview.first_ns,
 			      report->has_processes, top, out);
 	fxt_waits_print(&report->waits, report->r, top, out);
@@ -286,7 +288,8 @@ static void print_files(const struct fxt_report *report, FILE *out)
 
 static void print_calls(const struct fxt_report *report, FILE *out)
 {
-	fxt_calls_print(&report->calls, report->r, report->options.top, out);
+	fxt_calls_print(&report->calls, report->r, &report->call_stacks, report->who, report->options.top,
+			out);
 }
 
 static void print_processor(const struct fxt_report *report, FILE *out)
@@ -297,12 +300,15 @@ static void print_processor(const struct fxt_report *report, FILE *out)
 static void print_heap(const struct fxt_report *report, FILE *out)
 {
 	fxt_heaps_print(&report->heaps, &report->overview, report->options.top, out);
-	fxt_leaks_print(&report->leaks, report->r, report->options.top, out);
+	fxt_heap_askers_print(&report->askers, &report->heap_stacks, report->who, report->has_processes,
+			      report->options.top, out);
+	fxt_leaks_print(&report->leaks, report->r, &report->heap_stacks, report->options.top, out);
 }
 
 static void print_descriptors(const struct fxt_report *report, FILE *out)
 {
-	fxt_descriptors_print(&report->descriptors, report->r, &report->overview, report->options.top, out);
+	fxt_descriptors_print(&report->descriptors, report->r, report->who, &report->overview,
+			      report->options.top, out);
 }
 
 static void print_log(const struct fxt_report *report, FILE *out)
@@ -312,8 +318,7 @@ static void print_log(const struct fxt_report *report, FILE *out)
 
 static void print_open(const struct fxt_report *report, FILE *out)
 {
-	fxt_calls_in_progress_print(&report->open, report->r, &report->objects, &report->process_ends,
-		       report->has_processes, report->options.top, out);
+	fxt_calls_in_progress_print(report, out);
 }
 
 /* Returns the time in waits that another thread ended. */
@@ -376,7 +381,8 @@ void fxt_report_print(const struct fxt_report *report, FILE *out)
 {
 	bool is_stuck = fxt_contention_is_deadlock(&report->contention) ||
 			fxt_calls_in_progress_is_stuck(&report->open, report->r);
-	bool leaks_memory = fxt_heaps_is_leaking(&report->heaps);
+	bool leaks_memory = fxt_heaps_is_leaking(&report->heaps) ||
+			    fxt_heap_askers_leak(&report->askers, &report->heap_stacks);
 	bool leaks_descriptors = fxt_descriptors_is_leaking(&report->descriptors);
 	bool computes = is_computing(report);
 	struct section sections[] = {
@@ -386,9 +392,9 @@ void fxt_report_print(const struct fxt_report *report, FILE *out)
 		{fxt_samples_ns(&report->processor, report->processor.tree.samples), print_processor},
 	};
 
-	print_head(report, computes && !is_stuck && !leaks_memory && !leaks_descriptors, out);
-	fxt_contention_print_blocked(&report->contention, report->r, &report->process_ends,
-				     report->has_processes, report->options.top, out);
+	print_head(report, computes && !is_stuck && !leaks_memory && !leaks_descriptors,
+		   leaks_memory && !is_stuck, out);
+	fxt_contention_print_blocked(report, out);
 	if (is_stuck) {
 		print_open(report, out);
 		print_log(report, out);
@@ -410,6 +416,8 @@ void fxt_report_print(const struct fxt_report *report, FILE *out)
 		print_heap(report, out);
 	if (!leaks_descriptors)
 		print_descriptors(report, out);
+	fxt_failures_print(&report->failures, report->who, report->overview.first_ns, report->options.top,
+			   out);
 	if (!is_stuck) {
 		print_log(report, out);
 		print_open(report, out);

@@ -66,22 +66,23 @@ static bool is_same_place(const struct fxt_source_place *a, const struct fxt_sou
 }
 
 bool fxt_sampled_place(const struct fxt_call_tree *t, const struct fxt_reader *r,
-		       const struct fxt_tree_function *f, struct fxt_source_lines *source,
+		       const struct fxt_tree_function *f, struct fxt_frame_names *source,
 		       struct fxt_source_place *place)
 {
-	struct fxt_text module = fxt_sampled_module(r, f);
+	struct fxt_frame_at at = {.path = fxt_sampled_module(r, f), .build_id.text = ""};
 	struct candidate list[EXAMINED];
 	size_t count = 0, best = 0, k;
-	char *path;
 
-	if (!source || !module.bytes)
+	if (!source || !at.path.bytes)
 		return false;
-	path = fxt_format("%.*s", (int)module.bytes, module.text);
+	if (f->build_id)
+		at.build_id = fxt_symbol_text(r, f->build_id);
 	for (size_t i = 0; i < f->address_count && i < EXAMINED; i++) {
 		const struct fxt_tree_address *a = &t->addresses[f->addresses + i];
 		struct fxt_source_place one;
 
-		if ((f->self && !a->self) || !fxt_source_line(source, path, a->offset, &one))
+		at.offset = a->offset;
+		if ((f->self && !a->self) || !fxt_source_line(source, &at, &one))
 			continue;
 		for (k = 0; k < count && !is_same_place(&list[k].place, &one); k++)
 			;
@@ -91,7 +92,6 @@ bool fxt_sampled_place(const struct fxt_call_tree *t, const struct fxt_reader *r
 		if (list[k].samples > list[best].samples)
 			best = k;
 	}
-	free(path);
 	if (count)
 		*place = list[best].place;
 	return count > 0;
@@ -133,7 +133,7 @@ static char *line_label(const struct fxt_source_place *place)
 }
 
 static void print_function(const struct fxt_processor_time *p, const struct fxt_reader *r,
-			   const struct fxt_tree_function *f, struct fxt_source_lines *source, FILE *out)
+			   const struct fxt_tree_function *f, struct fxt_frame_names *source, FILE *out)
 {
 	struct fxt_source_place place;
 	bool has_place = fxt_sampled_place(&p->tree, r, f, source, &place);
@@ -208,7 +208,7 @@ static void print_sum(const struct fxt_processor_time *p, FILE *out)
 }
 
 void fxt_processor_print(const struct fxt_processor_time *p, const struct fxt_reader *r,
-			 struct fxt_source_lines *source, size_t top, FILE *out)
+			 struct fxt_frame_names *source, size_t top, FILE *out)
 {
 	const struct fxt_call_tree *t = &p->tree;
 	size_t shown = 0, count = 0;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "tools/analysis/processor_time.h"
+#include "tools/programs/frame_names.h"
 #include "tools/programs/source_lines.h"
 
 /* Returns whether there are samples, and enough of them to compare functions. */
@@ -25,7 +26,7 @@ struct fxt_text fxt_sampled_module(const struct fxt_reader *r, const struct fxt_
 /* Finds the line that most samples of the function are in; of a function that was only calling others, the
  * line of its hottest call. `source` may be NULL. Returns false if no line is known. */
 bool fxt_sampled_place(const struct fxt_call_tree *t, const struct fxt_reader *r,
-		       const struct fxt_tree_function *f, struct fxt_source_lines *source,
+		       const struct fxt_tree_function *f, struct fxt_frame_names *source,
 		       struct fxt_source_place *place);
 
 /* Prints lines for the head of the report: the hottest functions, unless their section comes next
@@ -34,7 +35,7 @@ void fxt_processor_print_head(const struct fxt_processor_time *p, const struct f
 			      FILE *out);
 /* Prints the section about functions, if there are samples. */
 void fxt_processor_print(const struct fxt_processor_time *p, const struct fxt_reader *r,
-			 struct fxt_source_lines *source, size_t top, FILE *out);
+			 struct fxt_frame_names *source, size_t top, FILE *out);
 /* Prints the section about threads, if there are several. */
 void fxt_processor_print_threads(const struct fxt_processor_time *p, const struct fxt_reader *r,
 				 bool with_process, size_t top, FILE *out);
@@ -42,6 +43,6 @@ void fxt_processor_print_threads(const struct fxt_processor_time *p, const struc
 struct fxt_json;
 /* Prints a member `processor`: an object, or null if the kernel has told nothing. */
 void fxt_processor_json(const struct fxt_processor_time *p, struct fxt_json *j, const struct fxt_reader *r,
-			struct fxt_source_lines *source);
+			struct fxt_frame_names *source);
 
 #endif

@@ -33,7 +33,7 @@ static void put_place(struct fxt_json *j, const struct fxt_source_place *place)
 }
 
 static void put_functions(struct fxt_json *j, const struct fxt_processor_time *p, const struct fxt_reader *r,
-			  struct fxt_source_lines *source)
+			  struct fxt_frame_names *source)
 {
 	size_t shown = 0;
 
@@ -107,7 +107,7 @@ static void put_threads(struct fxt_json *j, const struct fxt_processor_time *p, 
 }
 
 void fxt_processor_json(const struct fxt_processor_time *p, struct fxt_json *j, const struct fxt_reader *r,
-			struct fxt_source_lines *source)
+			struct fxt_frame_names *source)
 {
 	if (!p->thread_count && !p->hz && !p->lost_records) {
 		fxt_json_null(j, "processor");

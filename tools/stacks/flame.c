@@ -1,4 +1,4 @@
-/* Draws the stacks of all samples. See stacks.h. */
+/* Draws stacks with their weights. See stacks.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -108,6 +108,17 @@ static void put_colour(const char *label, bool is_kernel, FILE *out)
 		fprintf(out, "hsl(%u,%u%%,%u%%)", 10 + hash % 45, 75 + hash / 64 % 20, 60 + hash / 4096 % 12);
 }
 
+/* Prints a weight with its unit. */
+static void put_weight(const struct fxt_stacks *s, uint64_t weight, FILE *out)
+{
+	if (s->unit == FXT_STACKS_BYTES)
+		fputs(fxt_bytes(weight).text, out);
+	else if (s->unit == FXT_STACKS_NS)
+		fputs(fxt_duration(weight).text, out);
+	else
+		fprintf(out, "%s sample%s", fxt_count(weight).text, weight == 1 ? "" : "s");
+}
+
 static void put_box(const struct fxt_stacks *s, const char *label, bool is_kernel, uint64_t from,
 		    uint64_t total, uint32_t depth, uint64_t hz, FILE *out)
 {
@@ -116,8 +127,9 @@ static void put_box(const struct fxt_stacks *s, const char *label, bool is_kerne
 
 	fprintf(out, "<g data-x=\"%.2f\" data-w=\"%.2f\" data-d=\"%" PRIu32 "\"><title>", x, width, depth);
 	put_text(label, SIZE_MAX, out);
-	fprintf(out, " (%s sample%s, %.2f%%", fxt_count(total).text, total == 1 ? "" : "s",
-		100.0 * (double)total / (double)s->samples);
+	fputs(" (", out);
+	put_weight(s, total, out);
+	fprintf(out, ", %.2f%%", 100.0 * (double)total / (double)s->samples);
 	if (hz)
 		fprintf(out, ", %s", fxt_duration((uint64_t)((double)total * 1e9 / (double)hz)).text);
 	fprintf(out, ")</title><rect x=\"%.2f\" y=\"%.0f\" width=\"%.2f\" height=\"%d\" fill=\"", x, y, width,

@@ -1,4 +1,4 @@
-/* Merges the stacks of all samples, and prints them folded. See stacks.h. */
+/* Merges stacks, and prints them folded. See stacks.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -111,6 +111,12 @@ void fxt_stacks_make(struct fxt_stacks *s, const struct fxt_processor_time *p, s
 
 		s->list[place].self += leaf->value[0];
 	}
+	fxt_stacks_finish(s);
+	free(callers);
+}
+
+void fxt_stacks_finish(struct fxt_stacks *s)
+{
 	for (size_t i = s->count; i-- > 0;) {
 		s->list[i].total += s->list[i].self;
 		if (s->list[i].parent != FXT_NO_NODE)
@@ -118,7 +124,65 @@ void fxt_stacks_make(struct fxt_stacks *s, const struct fxt_processor_time *p, s
 	}
 	fxt_map_free(&s->places);
 	fxt_map_free(&s->of_nodes);
+}
+
+/* -- Stacks that the agent has recorded ------------------------------------------------------------- */
+
+void fxt_stacks_begin(struct fxt_stacks *s, enum fxt_stacks_unit unit)
+{
+	*s = (struct fxt_stacks){.unit = unit};
+}
+
+/* Returns the name of a function of which the trace has this symbol as its name. Other code is named by its
+ * file. */
+static const char *label_of_frame(struct fxt_stacks *s, const struct fxt_reader *r,
+				  const struct fxt_call_frame *f)
+{
+	uint32_t symbol = f->name ? f->name : f->module;
+	struct fxt_text text = symbol ? fxt_symbol_text(r, symbol) : fxt_text_of("[code in no file]");
+	char *name;
+
+	s->labels = fxt_reach(s->labels, &s->label_capacity, &s->label_count, symbol, sizeof(char *));
+	if (s->labels[symbol])
+		return s->labels[symbol];
+	name = f->name ? fxt_demangle(&text) : NULL;
+	if (name)
+		text = fxt_text_of(name);
+	s->labels[symbol] = fxt_printable(&text, SIZE_MAX, false);
+	free(name);
+	return s->labels[symbol];
+}
+
+void fxt_stacks_add(struct fxt_stacks *s, const struct fxt_call_stacks *stacks, struct fxt_reader *r,
+		    uint64_t pid, uint32_t innermost, uint64_t weight)
+{
+	static const uint64_t most = UINT64_C(1) << 40;         /* sums of these stay within 64 bits */
+	uint32_t process = process_of(s, r, pid), place = process, *callers = NULL;
+	size_t count = 0, capacity = 0;
+	bool fresh;
+
+	for (uint32_t at = innermost; at < stacks->count; at = stacks->frames[at].parent) {
+		const struct fxt_slot *known = fxt_map_find(&s->of_nodes, process, at);
+
+		if (known) {
+			place = (uint32_t)known->value[0];
+			break;
+		}
+		callers = fxt_grow(callers, &capacity, count + 1, sizeof(*callers));
+		callers[count++] = at;
+	}
+	while (count-- > 0) {
+		const struct fxt_call_frame *f = &stacks->frames[callers[count]];
+
+		place = place_of(s, place, f->name ? f->name : UINT64_C(1) << 32 | f->module, &fresh);
+		if (fresh)
+			s->list[place].label = label_of_frame(s, r, f);
+		fxt_map_put(&s->of_nodes, process, callers[count], &fresh)->value[0] = place;
+	}
 	free(callers);
+	weight = weight < most ? weight : most;
+	s->list[place].self += weight;
+	s->samples += weight;
 }
 
 void fxt_stacks_free(struct fxt_stacks *s)

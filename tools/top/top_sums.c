@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/analysis/stack_instants.h"
 #include "tools/common/message.h"
 #include "tools/descriptors/fd_lifetimes.h"
 #include "tools/report/no_wait.h"
@@ -270,7 +271,7 @@ void fxt_top_take(struct fxt_top_sums *s, const struct fxt_record *rec)
 	case FXT_EVENT_DURATION_COMPLETE: take_call(s, p, rec); break;
 	case FXT_EVENT_INSTANT:
 		/* Some calls are seen only as they begin, such as vfork(), and have an instant. */
-		if (!fxt_log_has_event(rec)) {
+		if (!fxt_log_has_event(rec) && !fxt_tells_blocked(rec) && !fxt_tells_unlocked(rec)) {
 			p->calls++;
 			s->calls++;
 		}

@@ -5,11 +5,8 @@
 
 #include "mapped_module.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #if HAVE_LIBDW
 #include <dwarf.h>
@@ -18,11 +15,7 @@
 #endif
 
 #include "tools/common/message.h"
-
-struct function {
-	uint64_t start, end;
-	const char *name;
-};
+#include "tools/programs/code_file.h"
 
 struct segment {
 	uint64_t offset, address, bytes;
@@ -35,10 +28,9 @@ struct fxt_module {
 	bool was_opened;
 	struct segment *segments;
 	size_t segment_count, segment_capacity;
-	struct function *functions; /* in the order of their starts */
-	size_t function_count, function_capacity;
+	char *build_id; /* NULL: it is not known */
+	struct fxt_code_file *file; /* NULL: it cannot be opened, or is not the file that was mapped */
 #if HAVE_LIBDW
-	Dwfl *dwfl;
 	Dwarf_CFI *cfi; /* NULL: there are no unwind tables */
 	Dwarf_Addr cfi_bias;
 #endif
@@ -77,15 +69,6 @@ const char *fxt_module_path(const struct fxt_module *module)
 
 /* -- Opening ----------------------------------------------------------------------------------- */
 
-static char *debug_path;
-
-static const Dwfl_Callbacks callbacks = {
-	.find_elf = dwfl_build_id_find_elf,
-	.find_debuginfo = dwfl_standard_find_debuginfo,
-	.section_address = dwfl_offline_section_address,
-	.debuginfo_path = &debug_path,
-};
-
 static void read_segments(struct fxt_module *module, Elf *elf)
 {
 	size_t count = 0;
@@ -104,59 +87,10 @@ static void read_segments(struct fxt_module *module, Elf *elf)
 	}
 }
 
-/* Compares two functions by their starts. Of those that begin at one address, the one that readers know comes
- * first: symbols are put in with global ones first, and sorting keeps that order by the end of names. */
-static int by_start(const void *left, const void *right)
-{
-	const struct function *a = left, *b = right;
-
-	if (a->start != b->start)
-		return a->start < b->start ? -1 : 1;
-	if (a->end != b->end)
-		return a->end > b->end ? -1 : 1;
-	return strcmp(b->name, a->name);
-}
-
-static void add_function(struct fxt_module *module, const GElf_Sym *symbol, GElf_Addr address,
-			 const char *name)
-{
-	unsigned type = GELF_ST_TYPE(symbol->st_info);
-
-	if ((type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) || !name || !*name ||
-	    *name == '$' || symbol->st_shndx == SHN_UNDEF || (type == STT_NOTYPE && !symbol->st_size))
-		return;
-	module->functions = fxt_grow(module->functions, &module->function_capacity,
-				     module->function_count + 1, sizeof(*module->functions));
-	module->functions[module->function_count++] =
-		(struct function){address, address + symbol->st_size, name};
-}
-
-static void read_functions(struct fxt_module *module, Dwfl_Module *found)
-{
-	int count = dwfl_module_getsymtab(found);
-
-	for (int i = 1; i < count; i++) {
-		GElf_Sym symbol;
-		GElf_Addr address;
-		const char *name = dwfl_module_getsym_info(found, i, &symbol, &address, NULL, NULL, NULL);
-
-		add_function(module, &symbol, address, name);
-	}
-	if (module->function_count)
-		qsort(module->functions, module->function_count, sizeof(*module->functions), by_start);
-}
-
-/* Returns whether the file at the path is the one that the process has mapped. */
-static bool is_same(const struct fxt_module *module)
-{
-	struct stat status;
-
-	return module->path[0] == '/' && stat(module->path, &status) == 0 && S_ISREG(status.st_mode) &&
-	       (!module->inode || module->inode == status.st_ino);
-}
-
 static void open_once(struct fxt_module *module)
 {
+	const struct fxt_code_wish wish = {
+		.path = module->path, .build_id = "", .not_after = INT64_MAX, .inode = module->inode};
 	Dwfl_Module *found;
 	GElf_Addr bias;
 	Elf *elf;
@@ -164,18 +98,22 @@ static void open_once(struct fxt_module *module)
 	if (module->was_opened)
 		return;
 	module->was_opened = true;
-	module->dwfl = is_same(module) ? dwfl_begin(&callbacks) : NULL;
-	if (!module->dwfl)
+	module->file = fxt_code_file_open(&wish);
+	if (!module->file)
 		return;
-	dwfl_report_begin(module->dwfl);
-	found = dwfl_report_elf(module->dwfl, module->path, module->path, -1, 0, true);
-	dwfl_report_end(module->dwfl, NULL, NULL);
-	elf = found ? dwfl_module_getelf(found, &bias) : NULL;
+	module->build_id = fxt_code_file_build_id(module->file);
+	found = fxt_code_file_module(module->file, &bias);
+	elf = dwfl_module_getelf(found, &bias);
 	if (!elf)
 		return;
 	read_segments(module, elf);
-	read_functions(module, found);
 	module->cfi = dwfl_module_eh_cfi(found, &module->cfi_bias);
+}
+
+const char *fxt_module_build_id(struct fxt_module *module)
+{
+	open_once(module);
+	return module->build_id;
 }
 
 uint64_t fxt_module_address(struct fxt_module *module, uint64_t offset)
@@ -205,35 +143,15 @@ static Dwarf_Frame *frame_at(const struct fxt_module *module, uint64_t address)
 
 const char *fxt_module_function(struct fxt_module *module, uint64_t address, uint64_t *start)
 {
-	size_t low = 0, high, at;
+	const char *name;
 	Dwarf_Frame *frame;
 	Dwarf_Addr begin;
 
 	open_once(module);
-	high = module->function_count;
 	*start = address;
-	while (low < high) {
-		at = low + (high - low) / 2;
-		if (module->functions[at].start <= address)
-			low = at + 1;
-		else
-			high = at;
-	}
-	/* Of functions that begin together, the longest comes first. An inner one may end before the address.
-	 */
-	for (at = low; at > 0 && low - at < 8; at--) {
-		const struct function *one = &module->functions[at - 1];
-
-		if (address >= one->end && one->start != one->end)
-			continue;
-		while (at > 1 && module->functions[at - 2].start == one->start &&
-		       module->functions[at - 2].end > address) {
-			at--;
-			one = &module->functions[at - 1];
-		}
-		*start = one->start;
-		return one->name;
-	}
+	name = module->file ? fxt_code_file_function(module->file, address, start) : NULL;
+	if (name)
+		return name;
 	frame = frame_at(module, address);
 	if (frame) {
 		if (dwarf_frame_info(frame, &begin, NULL, NULL) >= 0)
@@ -455,6 +373,11 @@ bool fxt_module_leave(struct fxt_module *module, uint64_t address, struct fxt_un
 
 #else
 
+const char *fxt_module_build_id(struct fxt_module *module)
+{
+	return module->build_id;
+}
+
 uint64_t fxt_module_address(struct fxt_module *module, uint64_t offset)
 {
 	(void)module;
@@ -483,13 +406,10 @@ void fxt_modules_free(struct fxt_modules *modules)
 	for (size_t i = 0; i < modules->count; i++) {
 		struct fxt_module *module = modules->list[i];
 
-#if HAVE_LIBDW
-		if (module->dwfl)
-			dwfl_end(module->dwfl);
-#endif
+		fxt_code_file_close(module->file);
+		free(module->build_id);
 		free(module->path);
 		free(module->segments);
-		free(module->functions);
 		free(module);
 	}
 	free(modules->list);

@@ -26,6 +26,9 @@ struct fxt_module *fxt_module_at(struct fxt_modules *modules, const char *path, 
 size_t fxt_module_number(const struct fxt_module *module);
 const char *fxt_module_path(const struct fxt_module *module);
 
+/* Returns the file's build id in hexadecimal digits, or NULL if it has none or cannot be opened. */
+const char *fxt_module_build_id(struct fxt_module *module);
+
 /* Turns an offset in the file into an address; returns 0 if no code lies there. */
 uint64_t fxt_module_address(struct fxt_module *module, uint64_t offset);
 

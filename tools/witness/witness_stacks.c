@@ -76,7 +76,8 @@ static uint64_t node_of(struct fxt_witness_trace *w, uint64_t parent, const stru
 		number = frame->module ? fxt_module_number(frame->module) : 0;
 	bool fresh;
 	struct fxt_slot *slot = fxt_map_put(&w->nodes, parent, number << 48 ^ frame->address, &fresh);
-	struct fxt_arg list[4];
+	const char *build_id = frame->module ? fxt_module_build_id(frame->module) : NULL;
+	struct fxt_arg list[5];
 	size_t count = 0;
 	char *freed;
 	struct fxt_string name;
@@ -97,6 +98,9 @@ static uint64_t node_of(struct fxt_witness_trace *w, uint64_t parent, const stru
 					 .string = fxt_witness_string(w, fxt_module_path(frame->module))};
 	list[count++] =
 		(struct fxt_arg){FXT_ARG_UINT64, fxt_witness_string(w, "offset"), .u64 = frame->address};
+	if (build_id)
+		list[count++] = (struct fxt_arg){FXT_ARG_STRING, fxt_witness_string(w, "build_id"),
+						 .string = fxt_witness_string(w, build_id)};
 	fxt_witness_put(w, words,
 			fxt_encode_userspace_object(words, sizeof(words) / sizeof(*words), slot->value[0],
 						    (struct fxt_thread_ref){0, pid, 0}, name,

@@ -1,8 +1,7 @@
-/* Reads unwind tables: see unwind.h. Only allocator_code.c calls this, for an address that is met for the
- * first time. */
+/* Reads unwind tables: see unwind.h. Only code.c calls this, for an address that is met for the first
+ * time. */
 #include "unwind.h"
 
-#include <elf.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -51,8 +50,11 @@ enum {
 	CFA_GNU_ARGS_SIZE = 0x2e,
 };
 
+/* Operations of DWARF expressions (DW_OP_*). */
+enum { OP_DEREF = 0x06, OP_FP_PLUS = 0x76 };
+
 /* States are remembered where a function returns in its middle, and they do not nest in what compilers make.
- * Larger frames than RULE_MOST bytes do not fit into a packed rule (agent/objects/allocation_site.c). */
+ * Larger frames than RULE_MOST bytes do not fit into a packed rule (code.c). */
 enum { REMEMBERED_MAX = 4, RULE_MOST = 1 << 22 };
 
 /* -- Reading ------------------------------------------------------------------------------------- */
@@ -129,20 +131,12 @@ static uint64_t take_number(struct cursor *c, unsigned encoding)
 	return 0;
 }
 
-/* Returns the address in the file's own terms of a place in the tables. */
-static uint64_t address_of(const struct fxt_unwind_tables *t, const uint8_t *at)
-{
-	return t->low_address + (uint64_t)(at - t->low);
-}
-
 /* Takes an address in a pointer encoding. */
-static uint64_t take_address(const struct fxt_unwind_tables *t, struct cursor *c, unsigned encoding)
+static uint64_t take_address(struct cursor *c, unsigned encoding)
 {
-	uint64_t here = address_of(t, c->at), value = take_number(c, encoding);
+	uint64_t here = (uintptr_t)c->at, value = take_number(c, encoding);
 
 	switch (encoding & RELATIVE_BITS) {
-	case 0:
-		return value;
 	case RELATIVE_TO_ITSELF:
 		return here + value;
 	}
@@ -152,8 +146,9 @@ static uint64_t take_address(const struct fxt_unwind_tables *t, struct cursor *c
 
 /* -- Call frame instructions --------------------------------------------------------------------- */
 
-/* Where the caller has a register. */
-enum saved { SAME, AT_OFFSET, UNKNOWN };
+/* Where the caller has a register: in the same register; in memory, at an offset from its stack pointer or
+ * where the frame pointer points to; it is not known; or there is no caller. */
+enum saved { SAME, AT_OFFSET, AT_FP, UNKNOWN, NOWHERE };
 
 /* The row of the table that the instructions have made so far. */
 struct row {
@@ -162,6 +157,7 @@ struct row {
 	int64_t fp_offset, return_offset;       /* less the caller's stack pointer */
 	uint8_t fp, ret;                        /* enum saved */
 	bool is_cfa_known;
+	bool is_cfa_in_memory;          /* at that offset from the register */
 };
 
 /* A common information entry: what the entries of many functions share. */
@@ -197,6 +193,22 @@ static void define_cfa(struct row *row, uint64_t number, int64_t offset)
 	row->cfa_register = number;
 	row->cfa_offset = offset;
 	row->is_cfa_known = true;
+	row->is_cfa_in_memory = false;
+}
+
+/* Takes an expression of the form "frame pointer plus a number", perhaps with a load behind it, and stores
+ * the number. Returns false, with the expression taken all the same, if it is another one. */
+static bool take_fp_plus(struct cursor *c, bool is_loaded, int64_t *offset)
+{
+	uint64_t bytes = take_unsigned(c);
+	struct cursor inner = *c;
+
+	skip(c, bytes);
+	inner.end = c->at;
+	if (c->has_failed || take(&inner, 1) != OP_FP_PLUS)
+		return false;
+	*offset = take_signed(&inner);
+	return (!is_loaded || take(&inner, 1) == OP_DEREF) && inner.at == inner.end && !inner.has_failed;
 }
 
 /* Multiplies as the processor does: nonsense in a table gives some number. */
@@ -210,6 +222,7 @@ static void follow(struct cursor *c, unsigned opcode, const struct common *commo
 		   struct row *row)
 {
 	uint64_t number;
+	int64_t offset;
 
 	switch (opcode) {
 	case CFA_NOP:
@@ -226,7 +239,7 @@ static void follow(struct cursor *c, unsigned opcode, const struct common *commo
 		restore(row, take_unsigned(c), initial);
 		return;
 	case CFA_UNDEFINED:
-		save(row, take_unsigned(c), UNKNOWN, 0);
+		save(row, take_unsigned(c), NOWHERE, 0);
 		return;
 	case CFA_SAME_VALUE:
 		save(row, take_unsigned(c), SAME, 0);
@@ -238,6 +251,9 @@ static void follow(struct cursor *c, unsigned opcode, const struct common *commo
 		take_unsigned(c);
 		return;
 	case CFA_EXPRESSION:
+		number = take_unsigned(c);
+		save(row, number, take_fp_plus(c, false, &offset) && offset == 0 ? AT_FP : UNKNOWN, 0);
+		return;
 	case CFA_VAL_EXPRESSION:
 		save(row, take_unsigned(c), UNKNOWN, 0);
 		skip(c, take_unsigned(c));
@@ -260,8 +276,9 @@ static void follow(struct cursor *c, unsigned opcode, const struct common *commo
 		row->cfa_offset = times((uint64_t)take_signed(c), common->data_align);
 		return;
 	case CFA_DEF_CFA_EXPRESSION:
-		row->is_cfa_known = false;
-		skip(c, take_unsigned(c));
+		row->is_cfa_known = take_fp_plus(c, true, &row->cfa_offset);
+		row->cfa_register = REGISTER_FP;
+		row->is_cfa_in_memory = true;
 		return;
 	case CFA_GNU_ARGS_SIZE:
 		take_unsigned(c);
@@ -403,7 +420,7 @@ static const uint8_t *find_entry(const struct fxt_unwind_tables *t, uint64_t add
 		uint64_t middle = low + (high - low) / 2;
 
 		memcpy(pair, c.at + middle * sizeof(pair), sizeof(pair));
-		if (address_of(t, t->header) + (uint64_t)(int64_t)pair[0] <= address)
+		if ((uintptr_t)t->header + (uint64_t)(int64_t)pair[0] <= address)
 			low = middle + 1;
 		else
 			high = middle;
@@ -416,15 +433,32 @@ static const uint8_t *find_entry(const struct fxt_unwind_tables *t, uint64_t add
 	return t->header + pair[1];
 }
 
-bool fxt_unwind_rule(const struct fxt_unwind_tables *t, uint64_t address, struct fxt_unwind_rule *rule)
+/* Returns whether the row is that of a function that has aligned its stack. */
+static bool is_aligned(const struct row *row)
+{
+	return row->is_cfa_in_memory && row->fp == AT_FP && row->cfa_offset >= -RULE_MOST &&
+	       row->cfa_offset <= RULE_MOST;
+}
+
+/* Returns whether the caller's registers are sums of a register and a number. */
+static bool is_sum(const struct row *row)
+{
+	return !row->is_cfa_in_memory &&
+	       (row->cfa_register == REGISTER_SP || row->cfa_register == REGISTER_FP) &&
+	       row->cfa_offset >= 8 && row->cfa_offset <= RULE_MOST &&
+	       (row->fp == SAME || (row->fp == AT_OFFSET && row->fp_offset <= -16 &&
+				    row->fp_offset >= -RULE_MOST && row->fp_offset % 8 == 0));
+}
+
+/* Finds the row for the code at an address. Returns false if there is none. */
+static bool find_row(const struct fxt_unwind_tables *t, uint64_t address, struct row *row)
 {
 	const uint8_t *entry = find_entry(t, address), *field;
-	struct row initial = {.fp = SAME, .ret = UNKNOWN}, row;
+	struct row initial = {.fp = SAME, .ret = UNKNOWN};
 	struct common common;
-	uint64_t begin, location;
+	uint64_t begin, location, bytes;
 	struct cursor c;
 	uint32_t back;
-	uint64_t bytes;
 
 	if (!entry)
 		return false;
@@ -432,7 +466,7 @@ bool fxt_unwind_rule(const struct fxt_unwind_tables *t, uint64_t address, struct
 	field = c.at - 4;
 	if (c.has_failed || !back || back > field - t->low || !read_common(t, field - back, &common))
 		return false;
-	begin = take_address(t, &c, common.pointers);
+	begin = take_address(&c, common.pointers);
 	bytes = take_number(&c, common.pointers);
 	if (common.has_augmentation)
 		skip(&c, take_unsigned(&c));
@@ -440,59 +474,56 @@ bool fxt_unwind_rule(const struct fxt_unwind_tables *t, uint64_t address, struct
 		return false;
 	location = begin;
 	follow_all(&common.instructions, &common, address, &location, &initial, &initial);
-	row = initial;
-	follow_all(&c, &common, address, &location, &initial, &row);
-	/* The row must be of the one form that struct fxt_unwind_rule has. The return
-	 * address lies right below the caller's stack pointer, because the call has pushed it. */
-	if (c.has_failed || common.instructions.has_failed || !row.is_cfa_known ||
-	    (row.cfa_register != REGISTER_SP && row.cfa_register != REGISTER_FP) || row.cfa_offset < 8 ||
-	    row.cfa_offset > RULE_MOST || row.ret != AT_OFFSET || row.return_offset != -8 ||
-	    row.fp == UNKNOWN ||
-	    (row.fp == AT_OFFSET && (row.fp_offset > -16 || row.fp_offset < -RULE_MOST || row.fp_offset % 8)))
-		return false;
-	rule->caller_sp = (int32_t)row.cfa_offset;
-	rule->saved_fp = row.fp == AT_OFFSET ? (int32_t)row.fp_offset : 0;
-	rule->is_from_fp = row.cfa_register == REGISTER_FP;
-	return true;
+	*row = initial;
+	follow_all(&c, &common, address, &location, &initial, row);
+	return !c.has_failed && !common.instructions.has_failed;
 }
 
-/* Returns `bytes` bytes at `offset` of the file, or NULL if it has fewer. */
-static const void *inside(const uint8_t *file, size_t file_bytes, uint64_t offset, uint64_t bytes)
+enum fxt_unwind_found fxt_unwind_rule(const struct fxt_unwind_tables *t, uintptr_t address,
+				      struct fxt_unwind_rule *rule)
 {
-	return offset <= file_bytes && bytes <= file_bytes - offset ? file + offset : NULL;
+	struct row row;
+
+	if (!find_row(t, address, &row))
+		return FXT_UNWIND_NONE;
+	if (row.ret == NOWHERE)
+		return FXT_UNWIND_OUTERMOST;
+	/* The return address lies right below the caller's stack pointer, because the call has pushed it. */
+	if (!row.is_cfa_known || row.ret != AT_OFFSET || row.return_offset != -8 ||
+	    !(is_sum(&row) || is_aligned(&row)))
+		return FXT_UNWIND_NONE;
+	*rule = (struct fxt_unwind_rule){
+		.caller_sp = (int32_t)row.cfa_offset,
+		.saved_fp = row.fp == AT_OFFSET ? (int32_t)row.fp_offset : 0,
+		.is_from_fp = row.cfa_register == REGISTER_FP,
+		.is_aligned = row.is_cfa_in_memory,
+	};
+	return FXT_UNWIND_RULE;
 }
 
-/* Returns whether a file has the segment as its own, and not only as zeros in memory. */
+/* Returns whether the object has the address in the segment, and not only as zeros. */
 static bool has_address(const Elf64_Phdr *segment, uint64_t address)
 {
-	return segment->p_type == PT_LOAD && address >= segment->p_vaddr &&
+	return segment->p_type == PT_LOAD && segment->p_flags & PF_R && address >= segment->p_vaddr &&
 	       address - segment->p_vaddr < segment->p_filesz;
 }
 
-bool fxt_unwind_find(const void *image, size_t bytes, struct fxt_unwind_tables *tables)
+bool fxt_unwind_find(const Elf64_Phdr *segments, size_t count, uintptr_t bias,
+		     struct fxt_unwind_tables *tables)
 {
-	const uint8_t *file = image;
-	const Elf64_Ehdr *header = inside(file, bytes, 0, sizeof(*header));
-	const Elf64_Phdr *segments, *section = NULL, *holder = NULL;
-	unsigned i;
+	const Elf64_Phdr *section = NULL, *holder = NULL;
+	size_t i;
 
-	if (!header || memcmp(header->e_ident, ELFMAG, SELFMAG) || header->e_ident[EI_CLASS] != ELFCLASS64 ||
-	    header->e_phentsize != sizeof(*segments) || header->e_phoff % _Alignof(Elf64_Phdr))
-		return false;
-	segments = inside(file, bytes, header->e_phoff, header->e_phnum * sizeof(*segments));
-	for (i = 0; segments && i < header->e_phnum; i++)
+	for (i = 0; i < count; i++)
 		if (segments[i].p_type == PT_GNU_EH_FRAME)
 			section = &segments[i];
-	for (i = 0; section && i < header->e_phnum; i++)
+	for (i = 0; section && i < count; i++)
 		if (has_address(&segments[i], section->p_vaddr))
 			holder = &segments[i];
 	if (!holder)
 		return false;
-	tables->low = inside(file, bytes, holder->p_offset, holder->p_filesz);
-	if (!tables->low)
-		return false;
+	tables->low = (const uint8_t *)(bias + holder->p_vaddr);
 	tables->high = tables->low + holder->p_filesz;
-	tables->header = tables->low + (section->p_vaddr - holder->p_vaddr);
-	tables->low_address = holder->p_vaddr;
+	tables->header = (const uint8_t *)(bias + section->p_vaddr);
 	return true;
 }

@@ -2,8 +2,8 @@
  * a threshold (docs/functions.md). The agent writes running totals, as instants, when a program ends or is
  * copied.
  */
-#ifndef FXT_TOOLS_REPORT_LEFT_OUT_H
-#define FXT_TOOLS_REPORT_LEFT_OUT_H
+#ifndef FXT_TOOLS_LEFT_OUT_H
+#define FXT_TOOLS_LEFT_OUT_H
 
 #include <stdio.h>
 

@@ -5,9 +5,8 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "agent/base/agent.h"
-#include "agent/base/stack.h"
-#include "thread.h"
+#include "agent.h"
+#include "stack.h"
 #include "writer/apart.h"
 #include "writer/decimal.h"
 #include "writer/process_stat.h"
@@ -133,13 +132,6 @@ uint32_t fxt_koid_of_thread(uint32_t tid)
 		return fxt_agent.koid;
 	shown = fxt_agent.koid_kind == FXT_KOID_SHOWN ? number_in_link("/proc/thread-self", "/task/") : 0;
 	return shown ? (uint32_t)shown : make(tid);
-}
-
-uint32_t fxt_koid_of_other(uint32_t tid)
-{
-	const struct fxt_thread *thread = fxt_koid_differs() ? fxt_threads_find(tid) : NULL;
-
-	return thread ? thread->tid : tid;
 }
 
 bool fxt_koid_differs(void)

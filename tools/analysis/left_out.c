@@ -1,13 +1,13 @@
-/* See report_left_out.h. */
+/* See left_out.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
 
-#include "report_left_out.h"
+#include "left_out.h"
 
 #include <stdlib.h>
 
-#include "report.h"
+#include "demangle.h"
 #include "tools/common/message.h"
 #include "tools/printing/json.h"
 #include "tools/printing/print.h"

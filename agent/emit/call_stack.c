@@ -1,0 +1,251 @@
+/* See call_stack.h. Writes the records about nodes and modules. */
+#include "call_stack.h"
+
+#include <link.h>
+#include <string.h>
+
+#include "agent/base/stack.h"
+#include "agent/stacks/code.h"
+#include "agent/stacks/stack_nodes.h"
+#include "held_locks.h"
+#include "trace_file.h"
+#include "writer/fxt_encode.h"
+
+enum {
+	/* Words of the durable area that these records may take, and what they leave free behind them. */
+	DURABLE_WORDS = 8192,
+	DURABLE_RESERVE_WORDS = 2048,
+	PATH_BYTES = 1024,              /* longer paths are cut */
+	NODE_WORDS = 3 + 1 + 2 + 2 + 2,
+};
+
+/* These are the values of `told`. Of the others, which lack this bit, each stands for one holding of a
+ * chunk. */
+#define TOLD_FOR_GOOD (UINT64_C(1) << 63)
+
+static _Atomic uint32_t durable_words;
+static _Atomic uint32_t round_number;   /* changes when the trace is to have all records anew */
+
+/* The program's path, which is known without a system call later on. */
+static char program_path[PATH_BYTES];
+
+void fxt_call_stacks_start(void)
+{
+	int length = fxt_agent.config.stacks ? fxt_sys_readlink("/proc/self/exe", program_path,
+								sizeof(program_path) - 1)
+					     : 0;
+
+	program_path[length > 0 ? length : 0] = '\0';
+}
+
+void fxt_call_stacks_again(void)
+{
+	atomic_fetch_add(&round_number, 1);
+	atomic_store(&durable_words, 0);
+}
+
+void fxt_call_stacks_unloaded(void)
+{
+	if (fxt_agent.config.stacks)
+		fxt_code_unloaded();
+}
+
+/* The walk lies on the stack only in this function. */
+uint32_t fxt_call_stack_of(const struct fxt_thread *thread, unsigned frames)
+{
+	struct fxt_walk walk;
+
+	if (fxt_stack_has_less(FXT_WALK_BYTES))
+		return 0;
+	fxt_stack_walk(thread, frames, &walk);
+	return fxt_stack_node_of(&walk);
+}
+
+uint32_t fxt_call_stack(const struct fxt_thread *thread)
+{
+	return fxt_agent.config.stacks ? fxt_call_stack_of(thread, FXT_WALK_MOST) : 0;
+}
+
+/* -- Telling --------------------------------------------------------------------------------------- */
+
+/* Returns the value of `told` for a record that is in the trace for good. */
+static uint64_t for_good(void)
+{
+	return TOLD_FOR_GOOD | atomic_load_explicit(&round_number, memory_order_relaxed);
+}
+
+/* Returns the value of `told` for a record in the chunk that the thread writes to. */
+static uint64_t in_chunk(const struct fxt_thread *thread)
+{
+	uint64_t hold = atomic_load_explicit(&thread->lane->hold, memory_order_relaxed);
+
+	/* Two threads may have the same chunk one after the other, as the same one of their chunks. */
+	return (hold ^ (uint64_t)thread->tid * UINT64_C(0x9e3779b97f4a7c15)) & ~TOLD_FOR_GOOD;
+}
+
+/* Returns whether records go to the durable area now. That takes a lock and system calls, for which nobody
+ * waits that waits for the thread's own locks. The area may be full, and after the file was rewritten it is
+ * no longer the trace's. */
+static bool is_durable_now(struct fxt_thread *thread)
+{
+	return atomic_load_explicit(&durable_words, memory_order_relaxed) < DURABLE_WORDS &&
+	       !fxt_agent.buffer.tail_offset && !fxt_holds_lock(thread);
+}
+
+/* Returns whether the record need not be written. One that is in the present chunk alone is written again
+ * when it can be durable, because the records of what it has called will be. */
+static bool is_told(struct fxt_thread *thread, _Atomic uint64_t *told)
+{
+	uint64_t how = atomic_load_explicit(told, memory_order_relaxed);
+
+	return how == for_good() || (how && how == in_chunk(thread) && !is_durable_now(thread));
+}
+
+static void put(struct fxt_thread *thread, const uint64_t *record, size_t words, _Atomic uint64_t *told)
+{
+	bool is_durable = is_durable_now(thread);
+
+	if (is_durable) {
+		is_durable = fxt_storage_durable(fxt_agent.storage, record, words, DURABLE_RESERVE_WORDS);
+		/* When one record found no room, no later one is durable either: so nothing is that has been
+		 * called by something which is not. */
+		atomic_fetch_add_explicit(&durable_words, is_durable ? (unsigned)words : DURABLE_WORDS,
+					  memory_order_relaxed);
+	}
+	if (!is_durable && !fxt_thread_put_extra(thread, record, words))
+		return;
+	atomic_store_explicit(told,
+			      is_durable || fxt_agent.config.mode != FXT_CIRCULAR ? for_good()
+										  : in_chunk(thread),
+			      memory_order_relaxed);
+}
+
+/* Completes and writes a record whose arguments end at `at`. `name` is a string reference. */
+static void put_object(struct fxt_thread *thread, uint64_t *record, const uint64_t *at, uint64_t id,
+		       uint64_t name, unsigned arguments, _Atomic uint64_t *told)
+{
+	size_t words = (size_t)(at - record);
+
+	record[0] = fxt_record_type(FXT_RECORD_USERSPACE_OBJECT) | fxt_record_words(words) |
+		    fxt_object_name(name) | fxt_object_args(arguments);
+	record[1] = id;
+	record[2] = fxt_agent.koid;
+	put(thread, record, words, told);
+}
+
+static uint64_t *put_type(uint64_t *at, uint64_t type)
+{
+	*at = fxt_arg_header(FXT_ARG_STRING, 1, FXT_STR_type) | fxt_arg_string(type);
+	return at + 1;
+}
+
+/* Writes the path of a module to `out`, without a null byte. A relative path of the loader's is made absolute
+ * as far as the directory is still the same. Returns the length. */
+static size_t path_of(const struct fxt_code_module *module, char out[PATH_BYTES])
+{
+	const char *path = module->is_program ? program_path : module->map->l_name;
+	size_t bytes = strnlen(path, PATH_BYTES), used = 0;
+
+	if (*path != '/' && strchr(path, '/') && !fxt_is_filtered() &&
+	    fxt_sys_getcwd(out, PATH_BYTES) > 0 && *out == '/') {
+		used = strnlen(out, PATH_BYTES - 1);
+		out[used++] = '/';
+	}
+	if (bytes > PATH_BYTES - used)
+		bytes = PATH_BYTES - used;
+	return used + fxt_utf8_clean(out + used, path, bytes, bytes);
+}
+
+static uint64_t *put_build_id(uint64_t *at, const struct fxt_code_module *module)
+{
+	static const char digits[] = "0123456789abcdef";
+	char text[2 * FXT_BUILD_ID_MOST];
+	unsigned i;
+
+	for (i = 0; i < module->build_id_bytes; i++) {
+		text[2 * i] = digits[module->build_id[i] >> 4];
+		text[2 * i + 1] = digits[module->build_id[i] & 15];
+	}
+	return fxt_put_text(at, FXT_STR_build_id, text, 2 * (size_t)module->build_id_bytes);
+}
+
+static __attribute__((noinline)) void tell_module(struct fxt_thread *thread, unsigned number)
+{
+	struct fxt_code_module *module = fxt_code_module(number);
+	uint64_t record[3 + PATH_BYTES / FXT_WORD_BYTES + 1 + 2 + 1 + 2 * FXT_BUILD_ID_MOST / FXT_WORD_BYTES],
+		*at = record + 3;
+	size_t bytes;
+
+	/* A module that is gone was told when its first node was, if there was room. Its path was the
+	 * loader's, and is gone too. */
+	if (is_told(thread, &module->told) || atomic_load_explicit(&module->is_gone, memory_order_relaxed))
+		return;
+	bytes = path_of(module, (char *)at);
+	memset((char *)at + bytes, 0, -bytes % FXT_WORD_BYTES);
+	at = put_type(at + fxt_words_of(bytes), FXT_STR_module);
+	at = fxt_put_pointer(at, FXT_STR_base, (const void *)module->bias);
+	if (module->build_id_bytes)
+		at = put_build_id(at, module);
+	put_object(thread, record, at, FXT_STACK_MODULE_ID + number, bytes ? fxt_inline_ref(bytes) : 0,
+		   module->build_id_bytes ? 3 : 2, &module->told);
+}
+
+static __attribute__((noinline)) void tell_node(struct fxt_thread *thread, uint32_t number)
+{
+	struct fxt_stack_node *node = fxt_stack_node(number);
+	uintptr_t place = fxt_stack_node_place(node);
+	uint64_t record[NODE_WORDS], *at = put_type(record + 3, FXT_STR_frame);
+	unsigned arguments = 2;
+
+	if (is_told(thread, &node->told))
+		return;
+	if (node->caller) {
+		at = fxt_put_pointer(at, FXT_STR_parent, (const void *)(FXT_STACK_ID + node->caller));
+		arguments++;
+	}
+	if (node->module) {
+		tell_module(thread, node->module);
+		at = fxt_put_pointer(at, FXT_STR_mapping,
+				     (const void *)(FXT_STACK_MODULE_ID + node->module));
+		arguments++;
+		place -= fxt_code_module(node->module)->bias;
+	}
+	at = fxt_put_uint(at, FXT_STR_offset, node->key ? place - 1 : 0);
+	put_object(thread, record, at, FXT_STACK_ID + number, 0, arguments, &node->told);
+}
+
+void fxt_call_stack_tell(struct fxt_thread *thread, uint32_t stack)
+{
+	uint32_t untold[FXT_WALK_MOST + 1], count = 0;
+
+	if (!stack || !fxt_agent_file())
+		return;
+	/* Callers are told first, so the callers of what was told for good were. */
+	for (; stack && count <= FXT_WALK_MOST; stack = fxt_stack_node(stack)->caller) {
+		if (atomic_load_explicit(&fxt_stack_node(stack)->told, memory_order_relaxed) == for_good())
+			break;
+		untold[count++] = stack;
+	}
+	while (count-- > 0)
+		tell_node(thread, untold[count]);
+}
+
+void fxt_call_stack_say(struct fxt_thread *thread, uint64_t name, int error)
+{
+	uint32_t stack = fxt_call_stack(thread);
+	uint64_t *at;
+
+	if (!stack)
+		return;
+	at = fxt_reserve_extra(thread, fxt_now(thread), FXT_STACK_WORDS + 1);
+	if (!at)
+		return;
+	at = fxt_put_stack(at, FXT_STR_stack, stack);
+	if (error)
+		at = fxt_put_int(at, FXT_STR_errno_, error);
+	fxt_commit_extra(thread, at,
+			 fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_INSTANT) |
+				 fxt_event_args(error ? 2 : 1) |
+				 fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_agent, name));
+	fxt_call_stack_tell(thread, stack);
+}

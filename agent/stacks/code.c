@@ -1,0 +1,304 @@
+/* See code.h. The table is a row of entries, which are taken one after the other, and 4096 lists of them. An
+ * entry is filled, and then put at the head of the list of its address; so a handler or another thread that
+ * comes in between costs an entry at most. Entries lie close together, because a program that records few
+ * stacks should touch few pages. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "code.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "agent/base/lazy_table.h"
+
+enum {
+	HEAD_BITS = 12,
+	HEADS = 1 << HEAD_BITS,
+	ENTRIES = 1 << 16,              /* code that is met when all are taken is looked up each time */
+	GENERATION_SHIFT = 48,          /* programs' addresses are lower */
+	HEADER_BYTES = 4096,            /* a module's first page has its program headers */
+};
+
+/* The bits of a word that has what is known of an address. */
+enum {
+	HOW_BITS = 2,
+	IS_FROM_FP = 1 << 2,
+	IS_ALIGNED = 1 << 3,
+	MODULE_SHIFT = 4,
+	MODULE_BITS = 12,
+	CALLER_SP_SHIFT = 16,
+	SAVED_FP_SHIFT = 40,
+	OFFSET_BITS = 24,
+};
+
+struct entry {
+	uint64_t key;                   /* the address, and the generation above it */
+	uint64_t code;
+	uint32_t next;                  /* the number of the next entry of the list; 0: none */
+};
+
+static struct table {
+	_Atomic uint32_t heads[HEADS];
+	_Atomic uint32_t count;
+	struct entry entries[ENTRIES];
+} *get(void);
+
+static _Atomic(void *) table, modules;
+static atomic_uint module_count, generation;
+static atomic_uint own;                 /* the number of our own module, and 1; 0: not looked for */
+
+static struct table *get(void)
+{
+	return fxt_lazy_table(&table, sizeof(struct table));
+}
+
+/* -- Modules --------------------------------------------------------------------------------------- */
+
+struct fxt_code_module *fxt_code_module(unsigned number)
+{
+	return (struct fxt_code_module *)atomic_load_explicit(&modules, memory_order_acquire) + (number - 1);
+}
+
+#ifdef DLFO_STRUCT_HAS_EH_DBASE
+
+/* A module as the loader describes it, with its program headers. */
+struct found {
+	struct dl_find_object in;
+	const Elf64_Phdr *segments;
+	size_t count;
+};
+
+/* The C library may be older than the one that this library was built with. */
+extern __typeof__(_dl_find_object) _dl_find_object __attribute__((weak));
+
+static bool find_module(uintptr_t address, struct found *found)
+{
+	const Elf64_Ehdr *header;
+
+	if (!_dl_find_object || _dl_find_object((void *)address, &found->in))
+		return false;
+	found->count = 0;
+	header = found->in.dlfo_map_start;
+	if ((uintptr_t)found->in.dlfo_map_end - (uintptr_t)header < HEADER_BYTES ||
+	    memcmp(header->e_ident, ELFMAG, SELFMAG) || header->e_ident[EI_CLASS] != ELFCLASS64 ||
+	    header->e_phentsize != sizeof(Elf64_Phdr) || header->e_phoff % _Alignof(Elf64_Phdr) ||
+	    header->e_phoff > HEADER_BYTES ||
+	    header->e_phnum > (HEADER_BYTES - header->e_phoff) / sizeof(Elf64_Phdr))
+		return true;
+	found->segments = (const Elf64_Phdr *)((const char *)header + header->e_phoff);
+	found->count = header->e_phnum;
+	return true;
+}
+
+/* Copies the build id of a module, which stands in one of its notes. */
+static void read_build_id(const struct found *found, struct fxt_code_module *module)
+{
+	enum { NAME_BYTES = 4 };
+	size_t i;
+
+	for (i = 0; i < found->count; i++) {
+		const Elf64_Phdr *segment = &found->segments[i];
+		const char *at = (const char *)(module->bias + segment->p_vaddr),
+			   *end = at + segment->p_filesz;
+
+		while (segment->p_type == PT_NOTE && (size_t)(end - at) > sizeof(Elf64_Nhdr)) {
+			const Elf64_Nhdr *note = (const void *)at;
+			const char *name = at + sizeof(*note);
+			size_t name_bytes = ((size_t)note->n_namesz + 3) & ~(size_t)3,
+			       bytes = ((size_t)note->n_descsz + 3) & ~(size_t)3;
+
+			if (name_bytes + bytes > (size_t)(end - name))
+				break;
+			if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == NAME_BYTES &&
+			    !memcmp(name, "GNU", NAME_BYTES) && note->n_descsz <= FXT_BUILD_ID_MOST) {
+				memcpy(module->build_id, name + name_bytes, note->n_descsz);
+				module->build_id_bytes = (uint8_t)note->n_descsz;
+				return;
+			}
+			at = name + name_bytes + bytes;
+		}
+	}
+}
+
+/* Returns whether the loader still has this module. */
+static bool is_loaded(const struct fxt_code_module *module)
+{
+	struct dl_find_object there;
+
+	return _dl_find_object && !_dl_find_object((void *)module->low, &there) &&
+	       there.dlfo_link_map == module->map && (uintptr_t)there.dlfo_map_end == module->high;
+}
+
+/* Returns the number of a module, which is entered if it is new; 0: there is no room. */
+static unsigned number_of(const struct found *found)
+{
+	struct fxt_code_module *list = fxt_lazy_table(&modules, FXT_CODE_MODULES * sizeof(*list)), *module;
+	unsigned count = atomic_load_explicit(&module_count, memory_order_acquire), i;
+	uintptr_t low = (uintptr_t)found->in.dlfo_map_start;
+
+	if (!list)
+		return 0;
+	for (i = count < FXT_CODE_MODULES ? count : FXT_CODE_MODULES; i-- > 0;)
+		if (atomic_load_explicit(&list[i].low, memory_order_acquire) == low &&
+		    !atomic_load_explicit(&list[i].is_gone, memory_order_relaxed))
+			return i + 1;
+	if (count >= FXT_CODE_MODULES)
+		return 0;
+	i = atomic_fetch_add(&module_count, 1);
+	if (i >= FXT_CODE_MODULES)
+		return 0;
+	module = &list[i];
+	module->high = (uintptr_t)found->in.dlfo_map_end;
+	module->map = found->in.dlfo_link_map;
+	module->bias = module->map->l_addr;
+	module->is_program = !*module->map->l_name;
+	read_build_id(found, module);
+	atomic_store_explicit(&module->low, low, memory_order_release);
+	return i + 1;
+}
+
+/* Finds out about the code that returns to `place`. */
+static struct fxt_code learn(uintptr_t place)
+{
+	struct fxt_code code = {.how = FXT_UNWIND_NONE};
+	struct fxt_unwind_tables tables;
+	struct found found;
+
+	if (!find_module(place - 1, &found))
+		return code;
+	code.module = (uint16_t)number_of(&found);
+#if defined(__x86_64__)
+	if (fxt_unwind_find(found.segments, found.count, found.in.dlfo_link_map->l_addr, &tables))
+		code.how = (uint8_t)fxt_unwind_rule(&tables, place - 1, &code.rule);
+#else
+	(void)tables;
+#endif
+	return code;
+}
+
+unsigned fxt_code_own(void)
+{
+	unsigned known = atomic_load_explicit(&own, memory_order_relaxed);
+	struct found found;
+
+	if (!known) {
+		known = 1 + (find_module((uintptr_t)fxt_code_own, &found) ? number_of(&found) : 0);
+		atomic_store_explicit(&own, known, memory_order_relaxed);
+	}
+	return known - 1;
+}
+
+void fxt_code_unloaded(void)
+{
+	struct fxt_code_module *list = atomic_load_explicit(&modules, memory_order_acquire);
+	unsigned count = atomic_load_explicit(&module_count, memory_order_acquire), i;
+	bool any = false;
+
+	for (i = 0; list && i < count && i < FXT_CODE_MODULES; i++) {
+		if (!atomic_load_explicit(&list[i].low, memory_order_acquire) ||
+		    atomic_load_explicit(&list[i].is_gone, memory_order_relaxed) || is_loaded(&list[i]))
+			continue;
+		atomic_store_explicit(&list[i].is_gone, true, memory_order_relaxed);
+		any = true;
+	}
+	if (any)
+		atomic_fetch_add(&generation, 1);
+}
+
+#else
+
+/* This C library cannot tell which module an address is in. */
+static struct fxt_code learn(uintptr_t place)
+{
+	(void)place;
+	return (struct fxt_code){.how = FXT_UNWIND_NONE};
+}
+
+unsigned fxt_code_own(void)
+{
+	return 0;
+}
+
+void fxt_code_unloaded(void)
+{
+}
+
+#endif
+
+unsigned fxt_code_generation(void)
+{
+	return atomic_load_explicit(&generation, memory_order_acquire) & UINT16_MAX;
+}
+
+/* -- The table ------------------------------------------------------------------------------------- */
+
+static uint64_t pack(const struct fxt_code *code)
+{
+	const uint64_t mask = (UINT64_C(1) << OFFSET_BITS) - 1;
+
+	return (uint64_t)code->how | (code->rule.is_from_fp ? IS_FROM_FP : 0) |
+	       (code->rule.is_aligned ? IS_ALIGNED : 0) | (uint64_t)code->module << MODULE_SHIFT |
+	       ((uint64_t)code->rule.caller_sp & mask) << CALLER_SP_SHIFT |
+	       ((uint64_t)code->rule.saved_fp & mask) << SAVED_FP_SHIFT;
+}
+
+static int32_t offset_at(uint64_t code, unsigned shift)
+{
+	uint32_t bits = (uint32_t)(code >> shift) << (32 - OFFSET_BITS);
+
+	return (int32_t)bits >> (32 - OFFSET_BITS);
+}
+
+static struct fxt_code unpack(uint64_t code)
+{
+	return (struct fxt_code){
+		.module = code >> MODULE_SHIFT & ((1 << MODULE_BITS) - 1),
+		.how = code & ((1 << HOW_BITS) - 1),
+		.rule = {.caller_sp = offset_at(code, CALLER_SP_SHIFT),
+			 .saved_fp = offset_at(code, SAVED_FP_SHIFT),
+			 .is_from_fp = (code & IS_FROM_FP) != 0,
+			 .is_aligned = (code & IS_ALIGNED) != 0},
+	};
+}
+
+static void keep(struct table *all, _Atomic uint32_t *head, uint64_t key, const struct fxt_code *code)
+{
+	uint32_t number, first = atomic_load_explicit(head, memory_order_relaxed);
+
+	if (atomic_load_explicit(&all->count, memory_order_relaxed) >= ENTRIES - 1)
+		return;
+	number = atomic_fetch_add_explicit(&all->count, 1, memory_order_relaxed) + 1;
+	if (number >= ENTRIES)
+		return;
+	all->entries[number].key = key;
+	all->entries[number].code = pack(code);
+	do
+		all->entries[number].next = first;
+	while (!atomic_compare_exchange_weak_explicit(head, &first, number, memory_order_release,
+						      memory_order_relaxed));
+}
+
+struct fxt_code fxt_code_at(uintptr_t place)
+{
+	struct table *all = get();
+	uint64_t key = place | (uint64_t)fxt_code_generation() << GENERATION_SHIFT;
+	const struct entry *entry;
+	_Atomic uint32_t *head;
+	struct fxt_code code;
+	uint32_t number;
+
+	if (!all || place >> GENERATION_SHIFT)
+		return (struct fxt_code){.how = FXT_UNWIND_NONE};
+	head = &all->heads[key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - HEAD_BITS)];
+	for (number = atomic_load_explicit(head, memory_order_acquire); number; number = entry->next) {
+		entry = &all->entries[number];
+		if (entry->key == key)
+			return unpack(entry->code);
+	}
+	code = learn(place);
+	keep(all, head, key, &code);
+	return code;
+}

@@ -1,0 +1,90 @@
+/* See stack_nodes.h. Nodes are taken one after the other, filled, and then put at the head of the list of
+ * their hash. Two threads that make the same node at the same moment make two. */
+#include "stack_nodes.h"
+
+#include "agent/base/lazy_table.h"
+#include "code.h"
+
+enum { HEAD_BITS = 13, HEADS = 1 << HEAD_BITS, GENERATION_SHIFT = 48 };
+
+struct table {
+	_Atomic uint32_t heads[HEADS];
+	_Atomic uint32_t count;
+	struct fxt_stack_node nodes[FXT_STACK_NODES];
+};
+
+/* It takes 8 MiB of addresses, and memory for the pages that are used. */
+static _Atomic(void *) table;
+
+struct fxt_stack_node *fxt_stack_node(uint32_t number)
+{
+	return &((struct table *)atomic_load_explicit(&table, memory_order_acquire))->nodes[number];
+}
+
+static _Atomic uint32_t *head_of(struct table *all, uint64_t key, uint32_t caller)
+{
+	uint64_t mixed = key ^ (uint64_t)caller * UINT64_C(0xbf58476d1ce4e5b9);
+
+	return &all->heads[mixed * UINT64_C(0x9e3779b97f4a7c15) >> (64 - HEAD_BITS)];
+}
+
+static uint32_t make(struct table *all, _Atomic uint32_t *head, uint64_t key, uint32_t caller,
+		     uint16_t module)
+{
+	uint32_t number, first = atomic_load_explicit(head, memory_order_relaxed);
+	struct fxt_stack_node *node;
+
+	if (atomic_load_explicit(&all->count, memory_order_relaxed) >= FXT_STACK_NODES - 1)
+		return 0;
+	number = atomic_fetch_add_explicit(&all->count, 1, memory_order_relaxed) + 1;
+	if (number >= FXT_STACK_NODES)
+		return 0;
+	node = &all->nodes[number];
+	node->key = key;
+	node->caller = caller;
+	node->module = module;
+	do
+		node->next = first;
+	while (!atomic_compare_exchange_weak_explicit(head, &first, number, memory_order_release,
+						      memory_order_relaxed));
+	return number;
+}
+
+/* Returns the number of the node of an address with this caller; 0: there is no room. */
+static uint32_t node_of(struct table *all, uint64_t key, uint32_t caller, uint16_t module)
+{
+	_Atomic uint32_t *head = head_of(all, key, caller);
+	const struct fxt_stack_node *node;
+	uint32_t number;
+
+	for (number = atomic_load_explicit(head, memory_order_acquire); number; number = node->next) {
+		node = &all->nodes[number];
+		if (node->key == key && node->caller == caller)
+			return number;
+	}
+	return make(all, head, key, caller, module);
+}
+
+uint32_t fxt_stack_node_of(const struct fxt_walk *walk)
+{
+	struct table *all = fxt_lazy_table(&table, sizeof(*all));
+	uint64_t generation = (uint64_t)fxt_code_generation() << GENERATION_SHIFT;
+	unsigned left = walk->count;
+	uint32_t number = 0;
+
+	if (!all || !left)
+		return 0;
+	if (!walk->is_whole) {
+		number = node_of(all, 0, 0, 0);
+		if (!number)
+			return 0;
+	}
+	while (left-- > 0) {
+		if (walk->places[left] >> GENERATION_SHIFT)
+			return 0;
+		number = node_of(all, walk->places[left] | generation, number, walk->modules[left]);
+		if (!number)
+			return 0;
+	}
+	return number;
+}

@@ -1,0 +1,26 @@
+/* Walks the calling thread's stack. Frames are left by the rules of their code (code.h), or by the frame
+ * pointer where there is no rule. Code of this library is passed over. Any context.
+ */
+#ifndef FXT_STACK_WALK_H
+#define FXT_STACK_WALK_H
+
+#include "agent/base/agent.h"
+
+enum {
+	FXT_WALK_MOST = 64,             /* frames of a stack that are looked at */
+	FXT_WALK_BYTES = 4096,          /* what a walk and the work on its frames need of the stack */
+};
+
+struct fxt_walk {
+	unsigned count;
+	bool is_whole;                  /* the last frame has no caller */
+	uintptr_t places[FXT_WALK_MOST];        /* return addresses, the innermost first */
+	uint16_t modules[FXT_WALK_MOST];        /* and the modules that they are in: fxt_code_module() */
+};
+
+/* Walks the stack from the function outwards that calls this, for at most `most` frames. Finds nothing where
+ * the stack has too little left. On a stack whose bounds are not known (a coroutine's) it finds the innermost
+ * frame alone. */
+void fxt_stack_walk(const struct fxt_thread *thread, unsigned most, struct fxt_walk *walk);
+
+#endif

@@ -1,0 +1,143 @@
+#!/bin/bash
+# What Perfetto reads in its own form is in the file once more, as fxt itself has it: each sample with its
+# time, its thread and its whole stack. Every record of the blob is a trace of whole packets, and a merge
+# makes the blob again. This script reads the packets with its own decoder, and with protoc if that is there.
+# shellcheck source=lib.sh
+. "${abs_top_srcdir:?}/tests/e2e/lib.sh"
+need python3
+
+"$FXT" record -o probe.fxt -- true 2>said || fail "fxt record: exit status $?"
+! grep -q 'no samples and no context switches' said || skip "the kernel refuses"
+grep -q 'define HAVE_PROTOBUF_C 1' "$abs_top_builddir/config.h" || skip "fxt was built without protobuf-c"
+
+# packets FILE: prints a line for each sample in the blob of the trace, and writes the packets to packets.pb.
+packets()
+{
+	python3 - "$1" <<'END'
+import struct, sys
+data, at, out, records = open(sys.argv[1], "rb").read(), 0, b"", 0
+
+def fields(message):
+    """The fields of a protobuf message: number -> values, which are integers or bytes."""
+    found, i = {}, 0
+    def varint():
+        nonlocal i
+        value = shift = 0
+        while True:
+            byte = message[i]
+            i, value, shift = i + 1, value | (byte & 127) << shift, shift + 7
+            if byte < 128:
+                return value
+    while i < len(message):
+        key = varint()
+        assert key & 7 in (0, 2), "a type that is not used"
+        value = varint()
+        if key & 7 == 2:
+            assert i + value <= len(message), "a packet is cut"
+            value, i = message[i:i + value], i + value
+        found.setdefault(key >> 3, []).append(value)
+    return found
+
+names, mappings, paths, frames, stacks, samples = {}, {}, {}, {}, {}, []
+while at + 8 <= len(data):
+    header, = struct.unpack_from("<Q", data, at)
+    words = header >> 4 & (0xffffffff if header & 15 == 15 else 0xfff)
+    if header & 15 == 5 and header >> 48 & 255 == 3:
+        name, size = header >> 16 & 0x7fff, header >> 32 & 0x7fff
+        begin = at + 8 + (name + 7) // 8 * 8
+        blob = data[begin:begin + size]
+        trace = fields(blob)
+        assert set(trace) == {1}, "not a trace of packets"
+        records += 1
+        out += blob
+        for packet in map(fields, trace[1]):
+            assert packet[10] == [1]
+            for interned in map(fields, packet.get(12, [])):
+                for number, table in (5, names), (17, paths), (19, mappings), (6, frames), (7, stacks):
+                    for entry in map(fields, interned.get(number, [])):
+                        assert entry[1][0] not in table, "a number means two things"
+                        table[entry[1][0]] = entry
+            for sample in map(fields, packet.get(66, [])):
+                samples.append((packet[8][0], sample))
+    else:
+        assert not records or header & 15 == 0, "something follows the blob"
+    at += 8 * words
+for time, s in samples:
+    frame = [frames[f] for f in stacks[s[4][0]][2]]
+    text = ";".join(names[f[2][0]][2][0].decode(errors="replace") for f in frame)
+    print(time, s[2][0], s[3][0], text)
+open("packets.pb", "wb").write(out)
+END
+}
+
+# samples FILE: prints the same lines from the trace's own records.
+samples()
+{
+	"$FXT" dump --json "$1" | python3 -c '
+import json, sys
+nodes, samples = {}, []
+for r in map(json.loads, sys.stdin):
+    if r["type"] == "object" and r["args"].get("type") == "frame":
+        nodes[r["id"]] = (r["name"], int(r["args"].get("parent", "0"), 16))
+    elif r.get("category") == "sample":
+        samples.append(r)
+for r in samples:
+    stack, node = [], int(r["args"]["stack"], 16)
+    while node:
+        name, node = nodes[node]
+        stack.append(name)
+    print(r["time"], r["args"]["process"], r["args"]["thread"], ";".join(stack[::-1]))'
+}
+
+# look FILE PART...: fails unless the blob of the trace has the samples of the parts.
+look()
+{
+	local part
+
+	valid "$1"
+	packets "$1" | sort >blob.lines
+	for part in "${@:2}"; do samples "$part"; done | sort >own.lines
+	same_some "$1: samples in the blob" own.lines blob.lines
+	! command -v protoc >/dev/null || protoc --proto_path="$abs_top_srcdir/tools/perfetto" \
+		--decode=perfetto.Trace perfetto_trace.proto <packets.pb >packets.text ||
+		fail "$1: protoc does not read the packets"
+}
+
+ms=$((300 + seed % 300))
+"$FXT" record -q --sample=997 -o burns.fxt -- \
+	sh -c "'$apps/burns' 2 $ms 3; exec '$apps/burns' 1 100 1" >/dev/null
+look burns.fxt burns.fxt
+count comparison
+test "$(wc -l <blob.lines)" -ge $((ms * 2 * 997 / 1400)) || fail "there are few samples: $(wc -l <blob.lines)"
+"$FXT" record -q --compress --sample=997 -o packed.fxt.zst -- "$apps/burns" 1 100 1 >/dev/null 2>&1 &&
+	{ "$FXT" check packed.fxt.zst >check.log || fail "not valid: packed.fxt.zst"; }
+
+# -- A merge makes it again, and leaves it out if it is not wanted --------------------------------------
+
+"$FXT" merge -q -o again.fxt burns.fxt || fail "fxt merge: exit status $?"
+cp blob.lines once.lines
+look again.fxt again.fxt
+same_some "after a merge" once.lines blob.lines
+"$FXT" merge -q -o two.fxt burns.fxt packed.fxt.zst || fail "fxt merge of two: exit status $?"
+look two.fxt burns.fxt packed.fxt.zst
+"$FXT" merge -q --no-perfetto -o none.fxt burns.fxt || fail "fxt merge: exit status $?"
+valid none.fxt
+is "not wanted in a merge" "" "$(packets none.fxt)"
+"$FXT" record -q --no-perfetto -o none.fxt -- "$apps/burns" 1 50 1 >/dev/null
+valid none.fxt
+is "not wanted in a record" "" "$(packets none.fxt)"
+
+# -- The whole of it or nothing: a trace that has no room for it ----------------------------------------
+
+if mkdir small && mount -t tmpfs -o size=64m none small 2>/dev/null; then
+	"$FXT" record -q --no-perfetto --sample=10000 -o whole.fxt -- "$apps/burns" 2 400 0 >/dev/null
+	bytes=$(stat -c %s whole.fxt)
+	umount small
+	mount -t tmpfs -o size=$((bytes + 8192)) none small
+	"$FXT" merge -o small/full.fxt whole.fxt 2>said ||
+		fail "fxt merge where there is no room: exit status $?"
+	is "what is said" 1 "$(grep -c 'no flame graphs for Perfetto' said)"
+	valid small/full.fxt
+	is "no part of it" "" "$(packets small/full.fxt)"
+	umount small
+fi

@@ -1,0 +1,157 @@
+#!/bin/bash
+# The call stacks in a trace are those that the compiler's unwinder finds, frame by frame: in functions with
+# frames of all kinds, in handlers on alternate stacks, through the C library, on coroutines, and in rings.
+# FXT_STACKS says which calls have one.
+# shellcheck source=lib.sh
+. "${abs_top_srcdir:?}/tests/e2e/lib.sh"
+need python3
+
+# compare NAME SAID FOUND: compares what the program said with what the trace has. The trace has the innermost
+# frame as well, and 64 frames at most: then "[further]" stands for the rest.
+compare()
+{
+	python3 - "$@" <<'PYTHON' || fail "$1: the stacks are not those of the unwinder"
+import collections, sys
+
+name, said, found = sys.argv[1:]
+MOST = 64
+expected, got = collections.defaultdict(list), collections.defaultdict(list)
+for path, where in (said, expected), (found, got):
+    for line in open(path):
+        tid, kind, *frames = line.split()
+        where[tid, kind].append(frames)
+failures = cut = compared = 0
+for key in expected:
+    # The program itself has blocks and mappings before it says anything, and frees none of them.
+    ours = got.get(key, [])[-len(expected[key]):]
+    if len(ours) != len(expected[key]):
+        sys.exit(f"{name}: {key}: {len(expected[key])} stacks were expected, there are {len(ours)}")
+    for right, is_ in zip(expected[key], ours):
+        compared += 1
+        rest = is_[1:]
+        if rest and rest[-1].startswith("[further"):
+            rest.pop()
+            cut += 1
+            if rest and len(is_) != MOST + 1:
+                sys.exit(f"{name}: {key}: a stack of {len(is_) - 1} frames was cut")
+            right = right[:len(rest)]
+        if rest != right:
+            failures += 1
+            if failures < 3:
+                print(f"{name}: {key}:\n  right {right}\n  found {rest}", file=sys.stderr)
+print(f"{name}: {compared} stacks, {cut} of them cut")
+sys.exit(failures != 0)
+PYTHON
+	count comparison
+}
+
+for mode in streaming circular oneshot; do
+	FXT_BUFFERING_MODE=$mode traced "$mode" "$apps/call_stacks" 60 >"$mode.said" ||
+		fail "$mode: exit status $?"
+	file=$(only "$mode"/call_stacks.*.fxt)
+	valid "$file"
+	trace stacks "$file" >"$mode.found"
+	compare "$mode" "$mode.said" "$mode.found"
+done
+
+# -- Which calls have one ------------------------------------------------------------------------------------
+
+# which LIST CALL...: prints which of these calls have a stack in a run with this list ("lifetime" stands for
+# all lifetimes), and how many frames the deepest stack has. A call that is not named may have taken long.
+which()
+{
+	local list=$1
+
+	shift
+	FXT_STACKS=$list traced "which.$list" "$apps/call_stacks" 40 >which.out ||
+		fail "FXT_STACKS=$list: exit status $?"
+	file=$(only "which.$list"/call_stacks.*.fxt)
+	valid "$file"
+	fxt dump --json "$file" | python3 -c '
+import collections, json, sys
+have, parents = set(), {}
+for line in sys.stdin:
+    r = json.loads(line)
+    args = r.get("args", {})
+    if r["type"] == "object" and args["type"] == "frame":
+        parents[r["id"]] = int(args["parent"], 0) if "parent" in args else 0
+    if "stack" in args and r["type"] in ("complete", "async-begin"):
+        have.add(r["name"] if r["type"] == "complete" else "lifetime")
+def depth(node):
+    frames = 0
+    while node:
+        node, frames = parents[node], frames + 1
+    return frames
+print(*(call for call in sys.argv[1:] if call in have), max(map(depth, parents), default=0))' "$@"
+}
+
+is none "0" "$(which none malloc close usleep lifetime)"
+is malloc "malloc usleep lifetime 65" "$(which malloc malloc usleep lifetime)"
+is io "close usleep lifetime 65" "$(which "io>0ns" close usleep lifetime)"
+is frames "close 65" "$(which io:3 close)"
+
+# refused LIST: the library takes no such list, says so, and the program runs on.
+refused()
+{
+	FXT_STACKS=$1 traced refused "$apps/call_stacks" 1 >refused.out 2>refused.err
+	is "$1: exit status" 0 $?
+	is "$1: message" 1 "$(grep -c "FXT_STACKS: '.*' is not accepted" refused.err)"
+	is "$1: no trace" 0 "$(find refused -name '*.fxt' 2>/dev/null | wc -l)"
+}
+refused "mutex"
+refused "io>5"
+refused "io:65"
+refused "io:0"
+refused "io>1us:"
+refused "malloc,,io>:3"
+
+# -- Libraries that come and go at the same addresses ------------------------------------------------------
+
+cat >plugin.c <<'SOURCE'
+#include <stdlib.h>
+#ifdef SECOND
+int other(int n) { return n * 3; }
+#endif
+void *work(void);
+void *work(void)
+{
+	volatile char *block = malloc(200000);
+
+	block[0] = 1;
+	return (void *)block;
+}
+SOURCE
+cat >plugins.c <<'SOURCE'
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+	unsigned state = (unsigned)atoi(argv[argc - 1]);
+
+	for (int i = 0; i < 300; i++) {
+		const char *path = argv[1 + (state >> 16 & 1)];
+		void *library = dlopen(path, RTLD_NOW);
+		void *(*work)(void) = (void *(*)(void))dlsym(library, "work");
+
+		free(work());
+		puts(path + 2);
+		/* Some stay, and are opened again. */
+		if (state >> 20 & 7)
+			dlclose(library);
+		state = state * 1103515245 + 12345;
+	}
+	return 0;
+}
+SOURCE
+if command -v "${CC%% *}" >/dev/null 2>&1; then
+	# shellcheck disable=SC2086	# the compiler may have options
+	$CC -O2 -shared -fPIC -o first.so plugin.c &&
+		$CC -O2 -shared -fPIC -DSECOND -o second.so plugin.c &&
+		$CC -O2 -o host plugins.c -ldl || fail "the plugins do not build"
+	traced plugins ./host ./first.so ./second.so "$seed" >plugins.said || fail "plugins: exit status $?"
+	file=$(only plugins/host.*.fxt)
+	valid "$file"
+	trace stacks "$file" | sed -n 's/^[0-9]* block \([a-z]*\.so\)+.*/\1/p' >plugins.found
+	same_some "plugins" plugins.said plugins.found
+fi

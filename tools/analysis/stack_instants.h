@@ -1,0 +1,23 @@
+/* Instants that tell of a call stack: `blocked` and `contended`, where a thread is about to be blocked, and
+ * `unlocked`, where it has given up a lock that others wait for. They are of the category of the call that
+ * they are about, and are no calls themselves.
+ */
+#ifndef FXT_TOOLS_STACK_INSTANTS_H
+#define FXT_TOOLS_STACK_INSTANTS_H
+
+#include "tools/reading/reader.h"
+
+static inline bool fxt_tells_blocked(const struct fxt_record *rec)
+{
+	return rec->subtype == FXT_EVENT_INSTANT &&
+	       (fxt_text_is(&rec->name, "blocked") || fxt_text_is(&rec->name, "contended")) &&
+	       fxt_argument(rec, "stack");
+}
+
+static inline bool fxt_tells_unlocked(const struct fxt_record *rec)
+{
+	return rec->subtype == FXT_EVENT_INSTANT && fxt_text_is(&rec->name, "unlocked") &&
+	       fxt_argument(rec, "stack");
+}
+
+#endif

@@ -1,0 +1,63 @@
+/* Names of functions in the joined trace. The agent records the nodes of call stacks as addresses in files,
+ * because a name would cost the program too much. Merge writes a second record for each node that has no
+ * name, with the function's name: the form that the kernel's nodes have. So whoever reads the trace needs
+ * none of the files. Callers come before the functions that they call.
+ *
+ * For each part:
+ *	fxt_frame_part_take()           takes each userspace object record
+ *	fxt_frame_part_ahead()          looks up names ahead, while the part grows
+ *	fxt_frame_part_end()            makes the records, when all of the part has been read
+ * After all parts:
+ *	fxt_frame_records_put()         writes them
+ */
+#ifndef FXT_TOOLS_FRAME_RECORDS_H
+#define FXT_TOOLS_FRAME_RECORDS_H
+
+#include <time.h>
+
+#include "frame_namer.h"
+#include "tools/analysis/call_stacks.h"
+#include "tools/programs/frame_names.h"
+
+/* The records of an archive. All members are zero at first. */
+struct fxt_frame_records {
+	/* Files whose build id is not known are used if they were not changed after this time; 0: now. */
+	time_t not_after;
+	struct fxt_frame_names *names;  /* NULL: nothing had to be named so far */
+	struct fxt_frame_namer *namer;  /* it looks up names ahead; NULL: it does not */
+	uint64_t *words;
+	size_t count, capacity;
+};
+
+/* The nodes of the part that is being read. All members are zero at first. */
+struct fxt_frame_part {
+	struct fxt_call_stacks stacks;
+	struct fxt_map processes;       /* provider's index -> the process whose nodes it has */
+	size_t ahead;                   /* of so many nodes the names were looked up ahead */
+};
+
+/* Takes a userspace object record. The kernel's nodes have names already. */
+void fxt_frame_part_take(struct fxt_frame_part *p, struct fxt_reader *r, const struct fxt_record *rec);
+
+/* Has the names of new nodes looked up in a thread of its own. */
+void fxt_frame_part_ahead(struct fxt_frame_records *f, struct fxt_frame_part *p, const struct fxt_reader *r);
+
+/* Returns the id in the archive of the provider that has this id in the part. */
+typedef uint32_t fxt_frame_id_of(void *context, uint32_t id);
+
+/* Makes the records of a part, which `r` has read to its end. */
+void fxt_frame_part_end(struct fxt_frame_records *f, struct fxt_frame_part *p, struct fxt_reader *r,
+			fxt_frame_id_of *id_of, void *context);
+void fxt_frame_part_free(struct fxt_frame_part *p);
+
+/* Gives names to all nodes that have none, before the end of these stacks (fxt_call_stacks_finish()), which
+ * are of the part that ended last. */
+void fxt_frame_records_name(struct fxt_frame_records *f, struct fxt_call_stacks *stacks,
+			    struct fxt_reader *r);
+
+/* Writes `count` words, which are whole records. Returns false if that failed. */
+typedef bool fxt_frame_records_write(void *context, uint64_t *words, size_t count);
+bool fxt_frame_records_put(struct fxt_frame_records *f, fxt_frame_records_write *write, void *context);
+void fxt_frame_records_free(struct fxt_frame_records *f);
+
+#endif

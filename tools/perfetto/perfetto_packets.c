@@ -1,0 +1,201 @@
+/* Packets, and those of samples and of the heap. See perfetto_packets.h. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#ifdef HAVE_PROTOBUF_C
+
+#include "perfetto_packets.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/common/message.h"
+#include "writer/fxt_encode.h"
+
+/* All packets are of one sequence, which has any number but 0. */
+enum { SEQUENCE = 1 };
+
+/* A packet of the heap has at most so many stacks. Each takes about 60 bytes at most. */
+enum { MOST_STACKS = 256 };
+
+static_assert((size_t)FXT_PACKET_BYTES <= FXT_BLOB_MAX_BYTES, "so that a record tells its size");
+
+/* -- Records --------------------------------------------------------------------------------------- */
+
+void fxt_packets_end(struct fxt_packets *k)
+{
+	struct fxt_perfetto_blob *blob = k->blob;
+	struct fxt_string name = FXT_INLINE(FXT_PERFETTO_BLOB, strlen(FXT_PERFETTO_BLOB));
+
+	if (!k->used)
+		return;
+	blob->words = fxt_grow(blob->words, &blob->capacity, blob->count + FXT_RECORD_MAX_WORDS,
+			       sizeof(*blob->words));
+	blob->count += fxt_encode_blob(blob->words + blob->count, FXT_RECORD_MAX_WORDS, FXT_BLOB_PERFETTO,
+				       name, k->bytes, k->used);
+	k->used = 0;
+}
+
+void fxt_packets_put(struct fxt_packets *k, Perfetto__TracePacket *packet)
+{
+	Perfetto__Trace trace = PERFETTO__TRACE__INIT;
+	size_t bytes;
+
+	packet->has_trusted_packet_sequence_id = true;
+	packet->trusted_packet_sequence_id = SEQUENCE;
+	if (!packet->has_sequence_flags && !packet->clock_snapshot) {
+		packet->has_sequence_flags = true;
+		packet->sequence_flags = FXT_PACKETS_NEED;
+	}
+	if (!packet->has_timestamp) {
+		packet->has_timestamp = true;
+		packet->timestamp = k->time_ns;
+	}
+	trace.n_packet = 1;
+	trace.packet = &packet;
+	bytes = perfetto__trace__get_packed_size(&trace);
+	if (bytes > FXT_PACKET_BYTES)
+		return;
+	if (bytes > FXT_PACKET_BYTES - k->used)
+		fxt_packets_end(k);
+	k->used += perfetto__trace__pack(&trace, k->bytes + k->used);
+}
+
+/* -- Samples --------------------------------------------------------------------------------------- */
+
+/* Returns whether the node is one in the kernel. */
+static bool is_kernel(const struct fxt_profile *p, uint32_t node)
+{
+	static const char path[] = "[kernel]";
+	uint32_t mapping = p->frames[p->nodes[node - 1].frame - 1].mapping;
+	uint32_t number = p->mappings[mapping - 1].path;
+	const struct fxt_profile_string *string = number ? &p->strings[number - 1] : NULL;
+
+	return string && string->bytes == strlen(path) && memcmp(string->text, path, strlen(path)) == 0;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct fxt_profile_sample *x = a, *y = b;
+
+	if (x->at_ns != y->at_ns)
+		return x->at_ns < y->at_ns ? -1 : 1;
+	return x->tid != y->tid ? (x->tid < y->tid ? -1 : 1) : 0;
+}
+
+/* The counter of a processor is the time of it that the samples so far stand for. */
+void fxt_packets_samples(struct fxt_packets *k, struct fxt_profile *p)
+{
+	struct fxt_map counts = {0};
+	bool fresh;
+
+	if (p->sample_count)
+		qsort(p->samples, p->sample_count, sizeof(*p->samples), by_time);
+	for (size_t i = 0; i < p->sample_count; i++) {
+		const struct fxt_profile_sample *sample = &p->samples[i];
+		Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
+		Perfetto__PerfSample perf = PERFETTO__PERF_SAMPLE__INIT;
+		struct fxt_slot *count = fxt_map_put(&counts, sample->cpu, 0, &fresh);
+
+		perf.has_cpu = perf.has_pid = perf.has_tid = true;
+		perf.has_cpu_mode = perf.has_callstack_iid = true;
+		perf.cpu = sample->cpu;
+		perf.pid = sample->pid;
+		perf.tid = sample->tid;
+		perf.callstack_iid = sample->node;
+		perf.cpu_mode = is_kernel(p, sample->node) ? PERFETTO__PROFILING__CPU_MODE__MODE_KERNEL
+							   : PERFETTO__PROFILING__CPU_MODE__MODE_USER;
+		if (p->hz) {
+			perf.has_timebase_count = true;
+			perf.timebase_count = ++count->value[0] * 1000000000 / p->hz;
+		}
+		packet.has_timestamp = true;
+		packet.timestamp = sample->at_ns;
+		packet.perf_sample = &perf;
+		fxt_packets_put(k, &packet);
+	}
+	fxt_map_free(&counts);
+}
+
+/* -- The heap -------------------------------------------------------------------------------------- */
+
+static int by_pid(const void *a, const void *b)
+{
+	const struct fxt_profile_heap *x = *(const struct fxt_profile_heap *const *)a,
+				      *y = *(const struct fxt_profile_heap *const *)b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return x->node != y->node ? (x->node < y->node ? -1 : 1) : 0;
+}
+
+static Perfetto__ProfilePacket__HeapSample sums_of(const struct fxt_profile_heap *heap)
+{
+	Perfetto__ProfilePacket__HeapSample sums = PERFETTO__PROFILE_PACKET__HEAP_SAMPLE__INIT;
+
+	sums.has_callstack_id = sums.has_self_allocated = sums.has_self_freed = true;
+	sums.has_alloc_count = sums.has_free_count = true;
+	sums.callstack_id = heap->node;
+	sums.self_allocated = heap->allocated;
+	sums.self_freed = heap->freed;
+	sums.alloc_count = heap->blocks;
+	sums.free_count = heap->freed_blocks;
+	return sums;
+}
+
+/* Writes `count` stacks of one process. Perfetto counts the packets by `index`. */
+static void put_dump(struct fxt_packets *k, const struct fxt_profile *p,
+		     const struct fxt_profile_heap *const *heaps, size_t count, uint64_t index, bool is_last)
+{
+	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
+	Perfetto__ProfilePacket profile = PERFETTO__PROFILE_PACKET__INIT;
+	Perfetto__ProfilePacket__ProcessHeapSamples dump =
+		PERFETTO__PROFILE_PACKET__PROCESS_HEAP_SAMPLES__INIT;
+	Perfetto__ProfilePacket__ProcessHeapSamples *dumps = &dump;
+	Perfetto__ProfilePacket__HeapSample list[MOST_STACKS], *entries[MOST_STACKS];
+	const struct fxt_slot *times = fxt_map_find(&p->heap_times, heaps[0]->pid, 0);
+
+	for (size_t i = 0; i < count; i++) {
+		list[i] = sums_of(heaps[i]);
+		entries[i] = &list[i];
+	}
+	dump.has_pid = dump.has_timestamp = dump.has_start_timestamp = true;
+	dump.pid = heaps[0]->pid;
+	dump.start_timestamp = times->value[0];
+	dump.timestamp = times->value[1];
+	dump.heap_name = (char *)(uintptr_t) "libc.malloc";
+	dump.has_sampling_interval_bytes = true;
+	dump.sampling_interval_bytes = FXT_PROFILE_HEAP_INTERVAL;
+	dump.n_samples = count;
+	dump.samples = entries;
+	profile.n_process_dumps = 1;
+	profile.process_dumps = &dumps;
+	profile.has_index = profile.has_continued = true;
+	profile.index = index;
+	profile.continued = !is_last;
+	packet.has_timestamp = true;
+	packet.timestamp = times->value[1];
+	packet.profile_packet = &profile;
+	fxt_packets_put(k, &packet);
+}
+
+void fxt_packets_heaps(struct fxt_packets *k, const struct fxt_profile *p)
+{
+	const struct fxt_profile_heap **heaps = fxt_alloc(p->heap_count + 1, sizeof(*heaps));
+	uint64_t index = 0;
+
+	for (size_t i = 0; i < p->heap_count; i++)
+		heaps[i] = &p->heaps[i];
+	qsort(heaps, p->heap_count, sizeof(*heaps), by_pid);
+	for (size_t from = 0, to; from < p->heap_count; from = to) {
+		to = from + 1;
+		while (to < p->heap_count && to - from < MOST_STACKS && heaps[to]->pid == heaps[from]->pid)
+			to++;
+		put_dump(k, p, heaps + from, to - from, index++, to == p->heap_count);
+	}
+	free(heaps);
+}
+
+#endif
