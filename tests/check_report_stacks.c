@@ -148,6 +148,7 @@ START_TEST(names_small_leak)
 	call(1, "time", "nanosleep", 0, 50 * MS);
 	print();
 	expect_early("not freed: 205 KiB in 3 blocks, asked for by session_open (bank) < serve (bank)", 8);
+	expect_early("heap at its peak: 100 MiB in 1 block, by make_table (bank) < main (bank)", 8);
 	ck_assert(strstr(text, "  session_open (bank) ") < strstr(text, "  make_table (bank) "));
 }
 END_TEST

@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tools/common/message.h"
 #include "tools/printing/print.h"
@@ -233,27 +234,42 @@ static void print_note(const struct fxt_heap_askers *a, const struct fxt_heap_st
 	fputc('\n', out);
 }
 
+/* Prints a line about what one function asked for, which is `sum`. */
+static void print_most(const struct fxt_heap_asker *most, const struct fxt_heap_sum *sum, const char *what,
+		       const char *by, struct fxt_who *who, FILE *out)
+{
+	char *begin = fxt_format("%s: %s%s in %s block%s, %s ", what, most->is_estimate ? "about " : "",
+				 fxt_bytes(in_64_bits(sum->bytes)).text, fxt_count(sum->blocks).text,
+				 sum->blocks == 1 ? "" : "s", by);
+	char *label = fxt_who_line(who, FXT_FOR_HEAP, most->innermost, FXT_COLUMNS - strlen(begin));
+
+	if (label)
+		fxt_put_line(out, fxt_format("%s%s", begin, label));
+	free(label);
+	free(begin);
+}
+
 void fxt_heap_askers_print_head(const struct fxt_heap_askers *a, struct fxt_who *who, FILE *out)
 {
-	enum { WORTH_A_LINE = 1 << 16 };
-	const struct fxt_heap_asker *most = NULL;
-	char *label;
+	enum { WORTH_A_LINE = 1 << 16, PEAK_WORTH_A_LINE = 4 << 20 };
+	const struct fxt_heap_asker *left = NULL, *peak = NULL;
 
 	for (size_t i = 0; i < a->count; i++) {
 		const struct fxt_heap_asker *one = &a->list[i];
 
-		if (!one->is_of_library && !one->is_mapping && one->left.bytes >= WORTH_A_LINE &&
-		    (!most || one->left.bytes > most->left.bytes))
-			most = one;
+		if (one->is_of_library || one->is_mapping)
+			continue;
+		if (one->left.bytes >= WORTH_A_LINE && (!left || one->left.bytes > left->left.bytes))
+			left = one;
+		if (one->at_peak.bytes >= PEAK_WORTH_A_LINE &&
+		    (!peak || one->at_peak.bytes > peak->at_peak.bytes))
+			peak = one;
 	}
-	label = most ? fxt_who_line(who, FXT_FOR_HEAP, most->innermost, 50) : NULL;
-	if (label)
-		fxt_put_line(out, fxt_format("not freed: %s%s in %s block%s, asked for by %s",
-					     most->is_estimate ? "about " : "",
-					     fxt_bytes(in_64_bits(most->left.bytes)).text,
-					     fxt_count(most->left.blocks).text,
-					     most->left.blocks == 1 ? "" : "s", label));
-	free(label);
+	if (left)
+		print_most(left, &left->left, "not freed", "asked for by", who, out);
+	/* What was not freed is at the peak as well, and would be said twice. */
+	if (peak && peak->at_peak.bytes > 2 * peak->left.bytes)
+		print_most(peak, &peak->at_peak, "heap at its peak", "by", who, out);
 }
 
 void fxt_heap_askers_print(const struct fxt_heap_askers *a, const struct fxt_heap_stacks *h,
