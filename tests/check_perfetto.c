@@ -144,7 +144,7 @@ struct sums {
 	uint64_t allocated, freed, blocks, freed_blocks;
 };
 
-/* Draws what process 7 asks for and frees, or has still at its end. Large blocks come as samples too. */
+/* Draws what process 7 asks for and frees, or has still at its end. */
 static void draw_heap(struct lines *drawn)
 {
 	static struct sums by_node[NODES];
@@ -169,8 +169,8 @@ static void draw_heap(struct lines *drawn)
 			event(ASYNC_BEGIN, 1, "malloc", "heap sample", at, i + 1,
 			      ARGS({"ptr", POINTER, address}, {"size", UINT, size},
 				   {"stands_for", UINT, stands_for}, {"stack", POINTER, NODE(node)}));
-		if (!is_sample || (size >= 65536 && random_below(2)))
-			event(ASYNC_BEGIN, 1, "malloc", "heap block", at, is_sample ? BLOCKS + i + 1 : i + 1,
+		else
+			event(ASYNC_BEGIN, 1, "malloc", "heap block", at, i + 1,
 			      ARGS({"ptr", POINTER, address}, {"size", UINT, size},
 				   {"stack", POINTER, NODE(node)}));
 		/* Blocks without a stack, and other lifetimes, are none of the profile's. */
