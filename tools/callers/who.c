@@ -18,6 +18,8 @@ void fxt_who_finish(struct fxt_who *w, struct fxt_reader *r, const char *wrapper
 		    struct fxt_frame_names *source)
 {
 	fxt_call_stacks_finish(&w->stacks);
+	/* Nobody has joined the file of a program that was run without fxt record, or of fxt serve. */
+	fxt_frame_names_complete(source, &w->stacks, r);
 	fxt_culprits_begin(&w->culprits, &w->stacks, r, wrappers);
 	w->r = r;
 	w->source = source;

@@ -232,23 +232,6 @@ void fxt_frame_part_end(struct fxt_frame_records *f, struct fxt_frame_part *p, s
 	free(order);
 }
 
-void fxt_frame_records_name(struct fxt_frame_records *f, struct fxt_call_stacks *stacks,
-			    struct fxt_reader *r)
-{
-	for (size_t i = 0; f->names && i < stacks->count; i++) {
-		struct fxt_call_frame *frame = &stacks->frames[i];
-		struct fxt_frame_at at;
-		struct fxt_text name;
-
-		if (frame->name)
-			continue;
-		fxt_call_stacks_find_module(stacks, (uint32_t)i);
-		at = fxt_frame_at(r, frame);
-		name = fxt_text_of(fxt_frame_function(f->names, &at));
-		frame->name = fxt_symbol(r, &name);
-	}
-}
-
 void fxt_frame_part_free(struct fxt_frame_part *p)
 {
 	fxt_call_stacks_free(&p->stacks);

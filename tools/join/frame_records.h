@@ -50,11 +50,6 @@ void fxt_frame_part_end(struct fxt_frame_records *f, struct fxt_frame_part *p, s
 			fxt_frame_id_of *id_of, void *context);
 void fxt_frame_part_free(struct fxt_frame_part *p);
 
-/* Gives names to all nodes that have none, before the end of these stacks (fxt_call_stacks_finish()), which
- * are of the part that ended last. */
-void fxt_frame_records_name(struct fxt_frame_records *f, struct fxt_call_stacks *stacks,
-			    struct fxt_reader *r);
-
 /* Writes `count` words, which are whole records. Returns false if that failed. */
 typedef bool fxt_frame_records_write(void *context, uint64_t *words, size_t count);
 bool fxt_frame_records_put(struct fxt_frame_records *f, fxt_frame_records_write *write, void *context);

@@ -492,7 +492,7 @@ static void end_part(struct fxt_merged_part *part, struct fxt_reader *r)
 	fxt_skims_tell(&part->skims);
 	keep_open(part, r);
 	fxt_frame_part_end(&m->frames, &part->frames, r, id_in_archive, part);
-	fxt_frame_records_name(&m->frames, &part->profile.stacks, r);
+	fxt_frame_names_complete(m->frames.names, &part->profile.stacks, r);
 	fxt_profile_end_part(&m->profile, &part->profile, r);
 	m->parts++;
 	fxt_merge_add(m, &part->overview, r);

@@ -117,6 +117,24 @@ const char *fxt_frame_function(struct fxt_frame_names *n, const struct fxt_frame
 	return (const char *)(uintptr_t)function_of(file_of(n, at), at->offset)->value[0];
 }
 
+void fxt_frame_names_complete(struct fxt_frame_names *n, struct fxt_call_stacks *stacks,
+			      struct fxt_reader *r)
+{
+	for (size_t i = 0; n && i < stacks->count; i++) {
+		struct fxt_call_frame *frame = &stacks->frames[i];
+		struct fxt_frame_at at;
+		struct fxt_text name;
+
+		if (frame->name)
+			continue;
+		if (!stacks->is_finished)
+			fxt_call_stacks_find_module(stacks, (uint32_t)i);
+		at = fxt_frame_at(r, frame);
+		name = fxt_text_of(fxt_frame_function(n, &at));
+		frame->name = fxt_symbol(r, &name);
+	}
+}
+
 static struct fxt_frame_place *find_place(struct file *file, uint64_t offset)
 {
 	struct fxt_frame_place *place = fxt_alloc(1, sizeof(*place));
