@@ -213,6 +213,9 @@ APPS_C = \
 	tests/apps/streams_odd \
 	tests/apps/threads
 APPS_CXX = \
+	tests/apps/leaks \
+	tests/apps/locks_itself \
+	tests/apps/peaks \
 	tests/apps/allocates \
 	tests/apps/throws
 APPS_SHARED = tests/apps/ask_for_snapshot.h tests/apps/asleep.h tests/apps/counts.h tests/apps/host.h \
@@ -228,6 +231,8 @@ tests/apps/alone: tests/apps/unseen.h
 tests/apps/count_io_fortified: APP_FLAGS = -O2
 # Frames of all kinds are what optimised code has.
 tests/apps/call_stacks: APP_FLAGS = -O2
+# Programs whose faults a report names by lines of source.
+tests/apps/leaks tests/apps/locks_itself tests/apps/peaks: APP_FLAGS = -O2 -g
 $(filter tests/apps/count_%,$(APPS_C)): tests/apps/counts.h tests/apps/random.h tests/apps/unseen.h
 tests/apps/busy tests/apps/call_stacks tests/apps/call_trees tests/apps/descriptor_races \
 tests/apps/descriptors tests/apps/host_fds \
@@ -331,6 +336,7 @@ E2E_TESTS = \
 	tests/e2e/counters.sh \
 	tests/e2e/counts.sh \
 	tests/e2e/ctl.sh \
+	tests/e2e/culprits.sh \
 	tests/e2e/descriptors.sh \
 	tests/e2e/ends.sh \
 	tests/e2e/follow.sh \

@@ -144,6 +144,9 @@ streams_odd unseen 2
 streams received 20
 host_unmaps
 many_functions 20 100
+inlined
+leaks
+peaks
 modes 10
 threads alive 20
 threads turn 20
@@ -157,8 +160,8 @@ throws
 # These cannot be compared. They never end, print their process id or ports that the kernel has chosen, print
 # what the agent has mapped, how long calls took, how often threads waited or how far they came, need others
 # that run, or count the instructions of a call.
-exempt='allocates alone count_threads deadlock descriptor_races descriptors handlers holds host_maps listens
-	obeys owns progress scribble signalled slow stepped'
+exempt='allocates alone call_stacks call_trees count_threads deadlock descriptor_races descriptors handlers
+	holds host_maps listens locks_itself obeys owns progress scribble signalled slow stepped'
 
 ulimit -c 0
 # This limit is the usual one; the agent's descriptors are behind it.
