@@ -1,5 +1,5 @@
-// This program leaks in one of the twenty functions that call a helper: the sessions that others take the place
-// of are never freed. The other functions free what they get.
+// This program leaks in one of the twenty functions that call a helper: the sessions that others take the
+// place of are never freed. The other functions free what they get.
 #include <cstdlib>
 #include <cstring>
 #include <map>

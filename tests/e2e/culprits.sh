@@ -1,7 +1,7 @@
 #!/bin/bash
-# One plain `fxt record` answers who did it, on the first screen of its report, by function and line of source:
-# of a leak through a helper that many call, of the phase in which the heap had its peak, and of a thread that
-# locks itself by way of wrappers.
+# One plain `fxt record` answers who did it, on the first screen of its report, by function and line of
+# source: of a leak through a helper that many call, of the phase in which the heap had its peak, and of a
+# thread that locks itself by way of wrappers.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
@@ -14,8 +14,8 @@ line()
 	grep -nF "$2" "$abs_top_srcdir/tests/apps/$1" | cut -d: -f1
 }
 
-# says NAME PATTERN...: checks that each pattern, an extended regular expression, is in the first screen of the
-# report of NAME.fxt.
+# says NAME PATTERN...: checks that each pattern, an extended regular expression, is in the first screen of
+# the report of NAME.fxt.
 says()
 {
 	local name=$1 pattern
@@ -38,7 +38,8 @@ says()
 has_lines=no
 fxt report leaks.fxt | grep -q '(leaks\.cc:' && has_lines=yes
 
-# at FILE TEXT: prints where that is, as the report has it: the line, or the program where lines are not known.
+# at FILE TEXT: prints where that is, as the report has it: the line, or the program where lines are not
+# known.
 at()
 {
 	if [ $has_lines = yes ]; then
@@ -60,7 +61,8 @@ print(abs(left / (40000 * 309 + 2000 * (24 + 504)) - 1) < 0.2,
       all(s["unfreed"]["bytes"] == 0 for s in stacks if any("stage" in f["function"] for f in s["stack"])))')"
 
 "$FXT" record -q -o peaks.fxt -- "$apps/peaks" >/dev/null || fail "peaks: exit status $?"
-says peaks "^heap at its peak: about [0-9.]+ MiB in [0-9 ]+ blocks, by build_index $(at peaks.cc 'push_back(i)')"
+says peaks \
+	"^heap at its peak: about [0-9.]+ MiB in [0-9 ]+ blocks, by build_index $(at peaks.cc 'push_back(i)')"
 
 mkfifo said
 "$FXT" record -q -o locks_itself.fxt -- "$apps/locks_itself" >said 2>/dev/null &
