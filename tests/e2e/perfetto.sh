@@ -77,7 +77,8 @@ samples()
 import json, sys
 nodes, samples = {}, []
 for r in map(json.loads, sys.stdin):
-    if r["type"] == "object" and r["args"].get("type") == "frame":
+    # The nodes of the agent have other numbers.
+    if r["type"] == "object" and r["args"].get("type") == "frame" and r["id"] >= 0x7ff0000000000000:
         nodes[r["id"]] = (r["name"], int(r["args"].get("parent", "0"), 16))
     elif r.get("category") == "sample":
         samples.append(r)

@@ -234,6 +234,21 @@ static void print_note(const struct fxt_heap_askers *a, const struct fxt_heap_st
 	fputc('\n', out);
 }
 
+/* Returns whether chance decides what would be said: few blocks were drawn, and nothing is known
+ * otherwise. */
+static bool is_chance(const struct fxt_heap_askers *a, const struct fxt_heap_stacks *h)
+{
+	enum { SAMPLES_THAT_TELL = 8 };
+	uint64_t samples = 0;
+
+	for (size_t i = 0; i < a->count; i++)
+		if (!a->list[i].is_estimate && !a->list[i].is_of_library)
+			return false;
+	for (size_t i = 0; i < h->process_count; i++)
+		samples += h->processes[i].samples;
+	return samples < SAMPLES_THAT_TELL;
+}
+
 /* Prints a line about what one function asked for, which is `sum`. */
 static void print_most(const struct fxt_heap_asker *most, const struct fxt_heap_sum *sum, const char *what,
 		       const char *by, struct fxt_who *who, FILE *out)
@@ -249,11 +264,14 @@ static void print_most(const struct fxt_heap_asker *most, const struct fxt_heap_
 	free(begin);
 }
 
-void fxt_heap_askers_print_head(const struct fxt_heap_askers *a, struct fxt_who *who, FILE *out)
+void fxt_heap_askers_print_head(const struct fxt_heap_askers *a, const struct fxt_heap_stacks *h,
+				struct fxt_who *who, FILE *out)
 {
 	enum { WORTH_A_LINE = 1 << 16, PEAK_WORTH_A_LINE = 4 << 20 };
 	const struct fxt_heap_asker *left = NULL, *peak = NULL;
 
+	if (is_chance(a, h))
+		return;
 	for (size_t i = 0; i < a->count; i++) {
 		const struct fxt_heap_asker *one = &a->list[i];
 
@@ -277,6 +295,8 @@ void fxt_heap_askers_print(const struct fxt_heap_askers *a, const struct fxt_hea
 {
 	size_t shown = 0, all = 0, most = (top + 1) / 2;        /* most of them take two lines */
 
+	if (is_chance(a, h))
+		return;
 	for (size_t i = 0; i < a->count; i++) {
 		const struct fxt_heap_asker *one = &a->list[i];
 		char *label, *line;

@@ -37,7 +37,8 @@ void fxt_heap_askers_free(struct fxt_heap_askers *a);
 /* Returns whether memory piles up: many blocks that one function asked for are left, and are much. */
 bool fxt_heap_askers_leak(const struct fxt_heap_askers *a, const struct fxt_heap_stacks *h);
 /* Prints a line about what was not freed, and one about the peak, if that is worth it. */
-void fxt_heap_askers_print_head(const struct fxt_heap_askers *a, struct fxt_who *who, FILE *out);
+void fxt_heap_askers_print_head(const struct fxt_heap_askers *a, const struct fxt_heap_stacks *h,
+				struct fxt_who *who, FILE *out);
 void fxt_heap_askers_print(const struct fxt_heap_askers *a, const struct fxt_heap_stacks *h,
 			   struct fxt_who *who, bool with_process, size_t top, FILE *out);
 /* Prints a member `heap_stacks`: an array of the first 1000 stacks, as fxt_heap_askers_make() sorts them. */

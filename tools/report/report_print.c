@@ -260,7 +260,7 @@ static void print_head(const struct fxt_report *report, bool functions_are_next,
 	fxt_threads_print_only(&report->threads, report->r, out);
 	fxt_processor_print_head(&report->processor, report->r, functions_are_next, out);
 	if (!heap_is_next)
-		fxt_heap_askers_print_head(&report->askers, report->who, out);
+		fxt_heap_askers_print_head(&report->askers, &report->heap_stacks, report->who, out);
 }
 
 /* -- The sections ---------------------------------------------------------------------------------- */

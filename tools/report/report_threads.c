@@ -289,7 +289,7 @@ void fxt_threads_print_only(const struct fxt_thread_times *t, const struct fxt_r
 {
 	const struct fxt_thread_time *one = t->list;
 	uint64_t life_ns;
-	const char *separator = "";
+	char *line;
 	enum { WORTH_TELLING = 200 /* what took a 200th of the thread's life */ };
 
 	if (t->count != 1)
@@ -302,21 +302,31 @@ void fxt_threads_print_only(const struct fxt_thread_times *t, const struct fxt_r
 		     {"was blocked by others", one->blocked_ns},
 		     {"waited", one->waiting_ns}};
 
+	line = fxt_strdup("");
 	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+		char *longer;
+
 		if (times[i].ns == 0 || times[i].ns < life_ns / WORTH_TELLING)
 			continue;
-		fprintf(out, "%s%s %s (%.0f%%)", separator, times[i].what, fxt_duration(times[i].ns).text,
-			percent(times[i].ns, life_ns));
-		separator = ", ";
+		longer = fxt_format("%s%s%s %s (%.0f%%)", line, *line ? ", " : "", times[i].what,
+				    fxt_duration(times[i].ns).text, percent(times[i].ns, life_ns));
+		free(line);
+		line = longer;
 	}
 	if (one->call_count && one->blocked_ns + one->waiting_ns >= life_ns / WORTH_TELLING) {
 		struct fxt_text text = fxt_symbol_text(r, t->calls[one->calls].name);
-		char *name = fxt_printable(&text, 32, false);
+		char *name = fxt_printable(&text, 32, false),
+		     *longer = fxt_format("%s, of which %s in %s", line,
+					  fxt_duration(t->calls[one->calls].ns).text, name);
 
-		fprintf(out, ", of which %s in %s", fxt_duration(t->calls[one->calls].ns).text, name);
 		free(name);
+		free(line);
+		line = longer;
 	}
-	fputs(*separator ? "\n" : "", out);
+	if (*line)
+		fxt_put_line(out, line);
+	else
+		free(line);
 }
 
 void fxt_threads_free(struct fxt_thread_times *t)
