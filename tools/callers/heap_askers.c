@@ -234,15 +234,16 @@ static void print_note(const struct fxt_heap_askers *a, const struct fxt_heap_st
 	fputc('\n', out);
 }
 
-/* Returns whether chance decides what would be said: few blocks were drawn, and nothing is known
- * otherwise. */
-static bool is_chance(const struct fxt_heap_askers *a, const struct fxt_heap_stacks *h)
+/* Returns whether there is nothing to say: all is little, or chance decides what would be said because few
+ * blocks were drawn. */
+static bool is_nothing(const struct fxt_heap_askers *a, const struct fxt_heap_stacks *h)
 {
-	enum { SAMPLES_THAT_TELL = 8 };
+	enum { SAMPLES_THAT_TELL = 8, MUCH_BYTES = 1 << 15 };
 	uint64_t samples = 0;
 
 	for (size_t i = 0; i < a->count; i++)
-		if (!a->list[i].is_estimate && !a->list[i].is_of_library)
+		if (!a->list[i].is_estimate && !a->list[i].is_of_library &&
+		    a->list[i].all.bytes >= MUCH_BYTES)
 			return false;
 	for (size_t i = 0; i < h->process_count; i++)
 		samples += h->processes[i].samples;
@@ -270,7 +271,7 @@ void fxt_heap_askers_print_head(const struct fxt_heap_askers *a, const struct fx
 	enum { WORTH_A_LINE = 1 << 16, PEAK_WORTH_A_LINE = 4 << 20 };
 	const struct fxt_heap_asker *left = NULL, *peak = NULL;
 
-	if (is_chance(a, h))
+	if (is_nothing(a, h))
 		return;
 	for (size_t i = 0; i < a->count; i++) {
 		const struct fxt_heap_asker *one = &a->list[i];
@@ -295,7 +296,7 @@ void fxt_heap_askers_print(const struct fxt_heap_askers *a, const struct fxt_hea
 {
 	size_t shown = 0, all = 0, most = (top + 1) / 2;        /* most of them take two lines */
 
-	if (is_chance(a, h))
+	if (is_nothing(a, h))
 		return;
 	for (size_t i = 0; i < a->count; i++) {
 		const struct fxt_heap_asker *one = &a->list[i];

@@ -79,7 +79,7 @@ void fxt_heap_stacks_see(struct fxt_heap_stacks *h, const struct fxt_reader *r, 
 /* Calls that were slow have a stack as well, so some say nothing. */
 bool fxt_heap_is_exact(const struct fxt_heap_process *p)
 {
-	return !p->samples && p->stacked_calls && p->stacked_calls > p->bare_calls;
+	return !p->samples && p->stacked_calls && p->stacked_calls / 8 >= p->bare_calls;
 }
 
 /* -- Sums ------------------------------------------------------------------------------------------ */
