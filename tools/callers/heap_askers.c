@@ -268,7 +268,9 @@ static void print_most(const struct fxt_heap_asker *most, const struct fxt_heap_
 void fxt_heap_askers_print_head(const struct fxt_heap_askers *a, const struct fxt_heap_stacks *h,
 				struct fxt_who *who, FILE *out)
 {
-	enum { WORTH_A_LINE = 1 << 16, PEAK_WORTH_A_LINE = 4 << 20 };
+	enum { WORTH_A_LINE = 1 << 16, WORTH_A_LINE_OF_MANY = 1 << 20, PEAK_WORTH_A_LINE = 4 << 20 };
+	/* Where there are several processes, one of them leaves as much as a rule. */
+	const unsigned worth_a_line = h->process_count > 1 ? WORTH_A_LINE_OF_MANY : WORTH_A_LINE;
 	const struct fxt_heap_asker *left = NULL, *peak = NULL;
 
 	if (is_nothing(a, h))
@@ -278,7 +280,7 @@ void fxt_heap_askers_print_head(const struct fxt_heap_askers *a, const struct fx
 
 		if (one->is_of_library || one->is_mapping)
 			continue;
-		if (one->left.bytes >= WORTH_A_LINE && (!left || one->left.bytes > left->left.bytes))
+		if (one->left.bytes >= worth_a_line && (!left || one->left.bytes > left->left.bytes))
 			left = one;
 		if (one->at_peak.bytes >= PEAK_WORTH_A_LINE &&
 		    (!peak || one->at_peak.bytes > peak->at_peak.bytes))
