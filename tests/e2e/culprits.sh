@@ -60,6 +60,23 @@ left = sum(s["unfreed"]["bytes"] for s in stacks if any("open_session" in f["fun
 print(abs(left / (40000 * 309 + 2000 * (24 + 504)) - 1) < 0.2,
       all(s["unfreed"]["bytes"] == 0 for s in stacks if any("stage" in f["function"] for f in s["stack"])))')"
 
+# The names come later as well, where the program is not any more: by its debug information, and its build id.
+if [ $has_lines = yes ] && command -v objcopy strip readelf >/dev/null; then
+	cp "$apps/leaks" stripped
+	id=$(readelf -n stripped | awk '/Build ID/ { print $3 }')
+	mkdir -p "debug/.build-id/${id:0:2}"
+	objcopy --only-keep-debug stripped "debug/.build-id/${id:0:2}/${id:2}.debug"
+	strip stripped
+	"$FXT" record -q -o stripped.fxt -- ./stripped || fail "stripped: exit status $?"
+	rm stripped
+	says stripped '^  stripped\+0x[0-9a-f]+ +~[0-9.]+ MiB'
+	fxt report --debug-dir=debug stripped.fxt >report
+	grep -EA1 "^  dup_line $(at leaks.cc 'static_cast<char *>(malloc') " report |
+		grep -qE "^      < open_session $(at leaks.cc 'headers.push_back(dup_line') < main \(" ||
+		fail "stripped: the debug information is not found: $(grep -A3 '^HEAP BY' report)"
+	count comparison
+fi
+
 "$FXT" record -q -o peaks.fxt -- "$apps/peaks" >/dev/null || fail "peaks: exit status $?"
 says peaks \
 	"^heap at its peak: about [0-9.]+ MiB in [0-9 ]+ blocks, by build_index $(at peaks.cc 'push_back(i)')"

@@ -117,6 +117,30 @@ const char *fxt_frame_function(struct fxt_frame_names *n, const struct fxt_frame
 	return (const char *)(uintptr_t)function_of(file_of(n, at), at->offset)->value[0];
 }
 
+/* Returns whether the node has no name, or the one of an address, which was written where its file and debug
+ * information were not at hand. */
+static bool is_nameless(const struct fxt_reader *r, const struct fxt_call_frame *frame)
+{
+	struct fxt_text name, path;
+	char *of_address;
+	bool is_same;
+	size_t base;
+
+	if (!frame->name || !frame->module)
+		return !frame->name;
+	name = fxt_symbol_text(r, frame->name);
+	path = fxt_symbol_text(r, frame->module);
+	for (base = path.bytes; base && path.text[base - 1] != '/'; base--)
+		;
+	if (name.bytes <= path.bytes - base || memcmp(name.text, path.text + base, path.bytes - base) != 0)
+		return false;
+	of_address = fxt_format("+0x%" PRIx64, frame->offset);
+	is_same = name.bytes - (path.bytes - base) == strlen(of_address) &&
+		  memcmp(name.text + path.bytes - base, of_address, strlen(of_address)) == 0;
+	free(of_address);
+	return is_same;
+}
+
 void fxt_frame_names_complete(struct fxt_frame_names *n, struct fxt_call_stacks *stacks,
 			      struct fxt_reader *r)
 {
@@ -125,7 +149,7 @@ void fxt_frame_names_complete(struct fxt_frame_names *n, struct fxt_call_stacks 
 		struct fxt_frame_at at;
 		struct fxt_text name;
 
-		if (frame->name)
+		if (!is_nameless(r, frame))
 			continue;
 		if (!stacks->is_finished)
 			fxt_call_stacks_find_module(stacks, (uint32_t)i);
