@@ -29,7 +29,8 @@ done
 
 # -- What the report says is left ----------------------------------------------------------------------------
 
-# What the same functions have opened is told once, whatever it is: there may be any number of files.
+# What the same functions have opened is told once, whatever it is: there may be any number of files. Where fxt
+# was built without libdw, functions have no names and calls are told apart by their address.
 #
 # left FILE: prints "count call what" for each descriptor that the report says is open, with PORT for a port
 # that the program has chosen.
@@ -49,11 +50,18 @@ cat >expected <<END
 1 fopen left
 1 opendir .
 1 socket (socket)
-4 open left
 END
+if grep -q 'define HAVE_LIBDW 1' "$abs_top_builddir/config.h"; then
+	echo "4 open left" >>expected
+	line='  left and others +4 .* open'
+else
+	printf '%s\n' "1 open left" "3 open left often" >>expected
+	line='  left often +3 .* open'
+fi
+sort -o expected expected
 same "left" expected found
 fxt report "$file" >report
-grep -qE '^  left and others +4 .* open$' report || fail "left: not in the report"
+grep -qE "^$line\$" report || fail "left: not in the report"
 
 # A descriptor that syscall() closes is closed, whoever opened it.
 FXT_FOLLOW=none traced numbers "$apps/count_numbers" 2 >/dev/null 2>err ||
