@@ -60,7 +60,25 @@ static char *build_id_of(Dwfl_Module *module)
 	return text;
 }
 
-/* Finds debug information of a file that has none itself. libdwfl calls this when it needs it. */
+/* Returns whether a separate file with this name (.gnu_debuglink) is where libdwfl looks for it. */
+static bool has_linked_file(const char *path, const char *link)
+{
+	static const char *const places[] = {"%.*s%s", "%.*s.debug/%s", "/usr/lib/debug%.*s%s"};
+	const char *slash = path ? strrchr(path, '/') : NULL;
+	bool has = false;
+
+	for (size_t i = 0; slash && link && i < sizeof(places) / sizeof(places[0]) && !has; i++) {
+		char *candidate = fxt_format(places[i], (int)(slash + 1 - path), path, link);
+
+		has = access(candidate, F_OK) == 0;
+		free(candidate);
+	}
+	return has;
+}
+
+/* Finds debug information of a file that has none itself. libdwfl calls this when it needs it. Its own search
+ * loads the library that asks servers, and all that this needs, also where no server may be asked. That takes
+ * some five milliseconds, so it is left out where it would find nothing. */
 static int find_debuginfo(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
 			  const char *file, const char *link, GElf_Word crc, char **found)
 {
@@ -69,8 +87,11 @@ static int find_debuginfo(Dwfl_Module *module, void **userdata, const char *name
 	int fd = build_id ? fxt_debug_dirs_open(f->path, build_id, true, found) : -1;
 
 	free(build_id);
-	return fd >= 0 ? fd
-		       : dwfl_standard_find_debuginfo(module, userdata, name, base, file, link, crc, found);
+	if (fd < 0)
+		fd = dwfl_build_id_find_debuginfo(module, userdata, name, base, file, link, crc, found);
+	if (fd < 0 && (getenv("DEBUGINFOD_URLS") || has_linked_file(file, link)))
+		fd = dwfl_standard_find_debuginfo(module, userdata, name, base, file, link, crc, found);
+	return fd;
 }
 
 static char *debug_path;
