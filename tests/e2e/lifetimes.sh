@@ -29,8 +29,8 @@ done
 
 # -- What the report says is left ----------------------------------------------------------------------------
 
-# What the same functions have opened is told once, whatever it is: there may be any number of files. Where fxt
-# was built without libdw, functions have no names and calls are told apart by their address.
+# What the same functions have opened is told once, whatever it is: there may be any number of files. Where
+# fxt was built without libdw, functions have no names and calls are told apart by their address.
 #
 # left FILE: prints "count call what" for each descriptor that the report says is open, with PORT for a port
 # that the program has chosen.
