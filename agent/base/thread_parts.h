@@ -47,7 +47,7 @@ struct fxt_thread_names {
 	const uint32_t *quick;
 };
 
-/* What is left out of one instrumented function. */
+/* Counts the calls of one instrumented function that are left out. */
 struct fxt_filtered_count {
 	uint64_t calls;
 	uint64_t ns;                    /* how long those took that a threshold has left out */

@@ -217,7 +217,7 @@ void fxt_filtered_leave(struct fxt_thread *thread, uintptr_t frame, uintptr_t ad
 		fxt_function_exit(thread, frame, address);
 }
 
-/* -- What the trace says ------------------------------------------------------------------------ */
+/* -- In the trace ------------------------------------------------------------------------------- */
 
 /* Returns what all threads have left out of a function. They may go on counting meanwhile. */
 static struct fxt_filtered_count sum(const struct fxt_function *function)

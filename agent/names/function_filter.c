@@ -66,7 +66,7 @@ const char *fxt_filter_read(struct fxt_function_filter *filter, const char *list
 
 /* -- Names of C++ ------------------------------------------------------------------------------- */
 
-/* What has been written of a qualified name. */
+/* A qualified name that is being written. */
 struct plain {
 	char *out;
 	size_t used, capacity;

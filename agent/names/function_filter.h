@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What the rules say of a function. */
+/* A verdict of the rules on a function. */
 enum fxt_filter_verdict {
 	FXT_FILTER_KEEP,                /* it is recorded */
 	FXT_FILTER_KEEP_TREE,           /* it is recorded with all that it calls */

@@ -60,7 +60,7 @@ uintptr_t fxt_allocation_site(struct fxt_thread *thread, uint32_t stack, uintptr
 		if (kind != FXT_CODE_ALLOCATOR)
 			break;
 	}
-	/* What cannot be looked at now is named by its address all the same. */
+	/* Code that cannot be looked at now is named by its address all the same. */
 	return place && (kind == FXT_CODE_OWN || kind == FXT_CODE_UNKNOWN) ? place : caller;
 }
 

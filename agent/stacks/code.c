@@ -10,7 +10,6 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <string.h>
-#include <sys/auxv.h>
 
 #include "agent/base/lazy_table.h"
 
@@ -40,20 +39,15 @@ struct entry {
 	uint32_t next;                  /* the number of the next entry of the list; 0: none */
 };
 
-static struct table {
+struct table {
 	_Atomic uint32_t heads[HEADS];
 	_Atomic uint32_t count;
 	struct entry entries[ENTRIES];
-} *get(void);
+};
 
 static _Atomic(void *) table, modules;
 static atomic_uint module_count, generation;
 static atomic_uint own;                 /* the number of our own module, and 1; 0: not looked for */
-
-static struct table *get(void)
-{
-	return fxt_lazy_table(&table, sizeof(struct table));
-}
 
 /* -- Modules --------------------------------------------------------------------------------------- */
 
@@ -283,7 +277,7 @@ static void keep(struct table *all, _Atomic uint32_t *head, uint64_t key, const 
 
 struct fxt_code fxt_code_at(uintptr_t place)
 {
-	struct table *all = get();
+	struct table *all = fxt_lazy_table(&table, sizeof(*all));
 	uint64_t key = place | (uint64_t)fxt_code_generation() << GENERATION_SHIFT;
 	const struct entry *entry;
 	_Atomic uint32_t *head;

@@ -1,5 +1,5 @@
-/* What is known of the code that a call returns to: which module it is in, and how its frame is left. It is
- * found once for an address and kept in a table, which threads read and fill without a lock.
+/* Finds the module of the code that a call returns to, and the rule by which its frame is left. This is done
+ * once for an address; the results are kept in a table, which threads read and fill without a lock.
  *
  * A module is found by _dl_find_object(), which the C library (2.35 and later) has for unwinders: it takes
  * no lock and may be called in a signal handler. What is asked for is an address that the calling thread will

@@ -280,7 +280,9 @@ void fxt_heap_askers_print_head(const struct fxt_heap_askers *a, const struct fx
 
 		if (one->is_of_library || one->is_mapping)
 			continue;
-		if (one->left.bytes >= worth_a_line && (!left || one->left.bytes > left->left.bytes))
+		/* A program has single blocks for as long as it runs. */
+		if (one->left.bytes >= worth_a_line && one->left.blocks > 1 &&
+		    (!left || one->left.bytes > left->left.bytes))
 			left = one;
 		if (one->at_peak.bytes >= PEAK_WORTH_A_LINE &&
 		    (!peak || one->at_peak.bytes > peak->at_peak.bytes))
