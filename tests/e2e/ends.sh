@@ -39,7 +39,7 @@ for categories in '#default' '#default,-process'; do
 	is "exec: calls" \
 		"pathname=/nonexistent/program ret=-1 errno=2,pathname=/bin/sh argv=/bin/sh -c exit 4" \
 		"$(sed -n 's/^process:execve [^ ]* [^ ]* [^ ]* //p' calls |
-			sed 's/ \(cpu_ns\|voluntary\|involuntary\)=.*//' | paste -sd,)"
+			sed 's/ \(stack\|cpu_ns\|voluntary\|involuntary\)=.*//' | paste -sd,)"
 done
 
 # Arguments are cut at 1 KiB, and their bytes need not be text.
@@ -61,12 +61,17 @@ is "fxt record: the next program comes behind" 1 "$(cat found)"
 
 # When the child of a vfork executes, its own calls end, and those that its parent makes next are not within
 # them.
-ended 0 vfork "$app" vfork
-with 'size=20000 ' vfork
-is "vfork: calls of the child" 1 "$(grep -c '^process:execl .* argv=sh -c exit 3$' calls)"
-awk '$1 == "process:execl" || $1 == "function:run_true" { if ($4 > end) end = $4 }
-	/ size=20000 / && $3 <= end { print "within" }' calls >wrong
-is "vfork: blocks of the parent within calls of the child" "" "$(cat wrong)"
+# A call that took longer than FXT_EXPLAIN_NS says its stack besides, in such a child too.
+for explain in 1000000000 1; do
+	FXT_EXPLAIN_NS=$explain ended 0 vfork.$explain "$app" vfork
+	with 'size=20000 ' vfork.$explain
+	is "vfork, $explain: calls of the child" 1 \
+		"$(grep -cE '^process:execl .* argv=sh -c exit 3( stack=[^ ]*)?$' calls)"
+	awk '$1 == "process:execl" || $1 == "function:run_true" { if ($4 > end) end = $4 }
+		/ size=20000 / && $3 <= end { print "within" }' calls >wrong
+	is "vfork, $explain: blocks of the parent within calls of the child" "" "$(cat wrong)"
+done
+is "vfork, 1: stacks of the child" 1 "$(grep -c '^process:execl .* stack=' calls)"
 
 # -- Forks in handlers ---------------------------------------------------------------------------------
 
