@@ -34,8 +34,9 @@ static inline bool fxt_alternate_is_within(const struct fxt_thread *thread)
 	       (uintptr_t)stack.ss_sp + stack.ss_size > thread->stack.low;
 }
 
-/* The slow paths take some 600 bytes of stack at most. */
-enum { FXT_SLOW_PATH_BYTES = 1024 };
+/* The slow paths take some 1400 bytes of stack at most, below where they ask. The deepest makes the file
+ * larger: it has to know whether the descriptor is still its own. */
+enum { FXT_SLOW_PATH_BYTES = 2048 };
 
 /* Tells whether the calling thread is on an alternate signal stack with fewer than `bytes` bytes left. A
  * thread on its own stack knows without a system call that it is not, unless its alternate stack lies

@@ -50,15 +50,18 @@ void fxt_call_stacks_unloaded(void)
 		fxt_code_unloaded();
 }
 
-/* The walk lies on the stack only in this function. */
-uint32_t fxt_call_stack_of(const struct fxt_thread *thread, unsigned frames)
+/* This is a function of its own, because a short stack may have no room for its frame. */
+static __attribute__((noinline)) uint32_t walk_stack(const struct fxt_thread *thread, unsigned frames)
 {
 	struct fxt_walk walk;
 
-	if (fxt_stack_has_less(FXT_WALK_BYTES))
-		return 0;
 	fxt_stack_walk(thread, frames, &walk);
 	return fxt_stack_node_of(&walk);
+}
+
+uint32_t fxt_call_stack_of(const struct fxt_thread *thread, unsigned frames)
+{
+	return fxt_stack_has_less(FXT_WALK_BYTES) ? 0 : walk_stack(thread, frames);
 }
 
 uint32_t fxt_call_stack(const struct fxt_thread *thread)
