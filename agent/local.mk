@@ -1,6 +1,8 @@
 # libfxtagent.so, the library that is preloaded: agent/, interpose/ and writer/ in one shared object.
 
 AGENT_SOURCES = \
+	agent/arrows/async.c \
+	agent/arrows/async.h \
 	agent/arrows/flow.c \
 	agent/arrows/flow.h \
 	agent/arrows/parent_entry.h \
@@ -67,6 +69,9 @@ AGENT_SOURCES = \
 	agent/descriptors/unix_peer.h \
 	agent/stacks/code.c \
 	agent/stacks/code.h \
+	agent/stacks/return_thunk.c \
+	agent/stacks/return_thunk.h \
+	agent/stacks/return_thunk_count.h \
 	agent/stacks/stack_nodes.c \
 	agent/stacks/stack_nodes.h \
 	agent/stacks/stack_walk.c \
@@ -75,8 +80,6 @@ AGENT_SOURCES = \
 	agent/stacks/unwind.h \
 	agent/emit/call_stack.c \
 	agent/emit/call_stack.h \
-	agent/emit/async.c \
-	agent/emit/async.h \
 	agent/emit/callers.c \
 	agent/emit/callers.h \
 	agent/emit/clock.c \
@@ -93,6 +96,7 @@ AGENT_SOURCES = \
 	agent/emit/filtered.h \
 	agent/emit/function.c \
 	agent/emit/function.h \
+	agent/emit/function_event.c \
 	agent/emit/held_locks.c \
 	agent/emit/held_locks.h \
 	agent/emit/in_progress.c \
@@ -121,6 +125,9 @@ AGENT_SOURCES = \
 	agent/names/function_filter.h \
 	agent/names/module.c \
 	agent/names/module.h \
+	agent/names/plt_call.c \
+	agent/names/plt_call.h \
+	agent/names/plt_call_count.h \
 	agent/names/symbols.c \
 	agent/names/symbols.h \
 	agent/objects/allocation_site.c \
@@ -167,12 +174,23 @@ lib_LTLIBRARIES += libfxtagent.la
 libfxtagent_la_SOURCES = $(AGENT_SOURCES) $(INTERPOSE_SOURCES) $(WRITER_SOURCES)
 libfxtagent_la_CPPFLAGS = $(FXT_CPPFLAGS)
 libfxtagent_la_LIBADD = libfxthooks.la
+if X86_64
+libfxtagent_la_LIBADD += libfxtentries.la
+libfxtagent_la_SOURCES += interpose/functions/entry_slow.c interpose/functions/slot.c
+endif
 
 # Instrumented functions call these hooks twice each, so the hooks make no stack frame of their own.
 noinst_LTLIBRARIES += libfxthooks.la
 libfxthooks_la_SOURCES = $(HOOK_SOURCES)
 libfxthooks_la_CPPFLAGS = $(FXT_CPPFLAGS)
 libfxthooks_la_CFLAGS = $(libfxtagent_la_CFLAGS) -fomit-frame-pointer
+
+if X86_64
+noinst_LTLIBRARIES += libfxtentries.la
+libfxtentries_la_SOURCES = $(ENTRY_SOURCES)
+libfxtentries_la_CPPFLAGS = $(FXT_CPPFLAGS)
+libfxtentries_la_CFLAGS = $(libfxtagent_la_CFLAGS) -mgeneral-regs-only
+endif
 
 # Automake puts these after a user's CPPFLAGS, so the two -U win over what a distribution's build sets there.
 # Both macros rename the functions we define (read becomes __read_chk, open becomes open64).

@@ -94,6 +94,12 @@ INTERPOSE_SOURCES = \
 	interpose/files/stat_path.c \
 	interpose/files/submit.h \
 	interpose/files/unistd.c \
+	interpose/functions/patch.c \
+	interpose/functions/patch.h \
+	interpose/functions/patch_sites.c \
+	interpose/functions/patch_sites.h \
+	interpose/functions/plt.c \
+	interpose/functions/plt.h \
 	interpose/memory/heap_sizes.c \
 	interpose/memory/heap_sizes.h \
 	interpose/memory/malloc.c \
@@ -155,6 +161,9 @@ EXTRA_DIST += $(INTERPOSE_TABLES) interpose/engine/exports.map
 
 HOOK_SOURCES = interpose/threads/cyg_profile.c
 
+# Entries of functions, and the code in integer registers alone that they call.
+ENTRY_SOURCES = interpose/functions/entries.S interpose/functions/entry.c interpose/functions/entry.h
+
 INTERPOSE_FLAGS = $(DEFS) $(DEFAULT_INCLUDES) $(libfxtagent_la_CPPFLAGS) $(CPPFLAGS) \
 	$(libfxtagent_la_CFLAGS) $(CFLAGS)
 
@@ -170,7 +179,7 @@ interpose/argument_names.stamp: $(INTERPOSE_SOURCES) $(INTERPOSE_TABLES) $(HOOK_
 		$(patsubst %,$(srcdir)/%,$(filter %.c,$(INTERPOSE_SOURCES) $(HOOK_SOURCES))) > $@.new
 	@if cmp -s $@.new interpose/argument_names.def; then rm -f $@.new; \
 		else mv $@.new interpose/argument_names.def; fi; touch $@
-$(libfxtagent_la_OBJECTS) $(libfxthooks_la_OBJECTS): interpose/argument_names.def
+$(libfxtagent_la_OBJECTS) $(libfxthooks_la_OBJECTS) $(libfxtentries_la_OBJECTS): interpose/argument_names.def
 CLEANFILES += interpose/argument_names.def interpose/argument_names.stamp
 EXTRA_DIST += interpose/engine/argument_names.sh
 

@@ -10,6 +10,8 @@
 #include "agent/process/lifecycle.h"
 #include "interpose/engine/interpose.h"
 #include "interpose/engine/next.h"
+#include "interpose/functions/patch.h"
+#include "interpose/functions/plt.h"
 #include "interpose/memory/heap_sizes.h"
 #include "interpose/process/exit.h"
 #include "interpose/signals/bus.h"
@@ -132,5 +134,7 @@ __attribute__((constructor)) static void load(void)
 	fxt_interpose_start();
 	fxt_fork_start();
 	fxt_exit_start();
+	fxt_patch_start();
+	fxt_plt_start();
 }
 

@@ -165,6 +165,7 @@ static const struct {
 	{"FXT_START", PIECES(words)}, {"FXT_TRIGGER", PIECES(triggers)},
 	{"FXT_TRIGGER_KEEP", PIECES(numbers)}, {"FXT_SIGNAL", PIECES(signals)},
 	{"FXT_CALLERS", PIECES(globs)}, {"FXT_FILTER", PIECES(filters)}, {"FXT_DEPTH", PIECES(numbers)},
+	{"FXT_PATCH", PIECES(filters)}, {"FXT_PLT", PIECES(filters)},
 	{"FXT_FOLLOW", PIECES(globs)}, {"FXT_OUTPUT", PIECES(outputs)},
 };
 
@@ -292,7 +293,7 @@ START_TEST(categories_as_written)
 #define CATEGORY(name, on, what) {#name, FXT_CAT_##name},
 #include "writer/categories.def"
 #undef CATEGORY
-		{"p*", FXT_CAT_pthread | FXT_CAT_process}, {"*", (1u << FXT_CATEGORY_COUNT) - 1},
+		{"p*", FXT_CAT_pthread | FXT_CAT_process | FXT_CAT_plt}, {"*", (1u << FXT_CATEGORY_COUNT) - 1},
 	};
 	static struct fxt_config config;
 	uint32_t preset, want;

@@ -55,8 +55,12 @@ static const char *const roles[] = {
 };
 
 /* Symbols that are exported and have no event of their name. They are in interpose/threads/cyg_profile.c,
+ * interpose/functions/entries.S,
  * prctl.c, start.c and clone.c. */
 static const char *const others[] = {"__cyg_profile_func_enter", "__cyg_profile_func_exit", "prctl",
+#if defined(__x86_64__)
+				     "mcount", "_mcount", "__fentry__",
+#endif
 				     "__register_atfork", "syscall"};
 
 /* A row of excluded.def: a reason, or names of calls that are excluded for the last reason. */

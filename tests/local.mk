@@ -92,6 +92,9 @@ check_PROGRAMS += tests/model_emission
 TESTS += tests/model_emission
 tests_model_emission_SOURCES = tests/model/model_emission.c tests/model/model.h tests/model/forks.c \
 	tests/model/records.c tests/model/storage.c tests/model/check.c $(AGENT_SOURCES) $(WRITER_SOURCES)
+if X86_64
+tests_model_emission_SOURCES += interpose/functions/entry.c interpose/functions/slot.c
+endif
 tests_model_emission_CPPFLAGS = $(FXT_CPPFLAGS) -DFXT_CHECKING
 tests_model_emission_CFLAGS = $(libfxtagent_la_CFLAGS) -g
 tests_model_emission_LDFLAGS = -pthread

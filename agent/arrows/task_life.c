@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 
 #include "agent/base/lazy_table.h"
-#include "agent/emit/async.h"
+#include "agent/arrows/async.h"
 #include "agent/emit/call_stack.h"
 #include "wait.h"
 #include "writer/fxt_encode.h"

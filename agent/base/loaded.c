@@ -65,6 +65,7 @@ bool fxt_loaded_read(const struct link_map *object, struct fxt_loaded *t)
 		case DT_STRTAB: t->strings = table_at(object, entry); break;
 		case DT_VERSYM: t->versions = table_at(object, entry); break;
 		case DT_VERDEF: t->definitions = table_at(object, entry); break;
+		case DT_VERNEED: t->needs = table_at(object, entry); break;
 		case DT_RELA: t->relocations = table_at(object, entry); break;
 		case DT_JMPREL: t->jump_slots = table_at(object, entry); break;
 		case DT_RELASZ: t->relocation_bytes = entry->d_un.d_val; break;
@@ -127,6 +128,9 @@ static bool is_meant(const struct fxt_loaded *t, uint32_t i, const char *name, c
 		return true;
 	if (!version)
 		return !(t->versions[i] & HIDDEN_VERSION);
+	/* The loader takes a symbol without a version for all of them. */
+	if (t->versions[i] <= VER_NDX_GLOBAL)
+		return true;
 	return is_version(t, t->versions[i] & ~HIDDEN_VERSION, version);
 }
 

@@ -22,6 +22,7 @@ struct fxt_loaded {
 	uintptr_t base;
 	const uint32_t *gnu_hash, *hash;        /* at least one is not NULL */
 	const void *symbols, *definitions;      /* its symbols, and its versions; the latter may be NULL */
+	const char *needs;              /* the versions that it needs of others; may be NULL */
 	const uint16_t *versions;               /* NULL: no function has a version */
 	const char *strings, *soname;           /* soname may be NULL */
 	const void *relocations, *jump_slots;

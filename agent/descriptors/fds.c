@@ -3,7 +3,7 @@
 #include "fds.h"
 
 #include "agent/arrows/wait.h"
-#include "agent/emit/async.h"
+#include "agent/arrows/async.h"
 #include "agent/emit/call_stack.h"
 #include "agent/emit/emit.h"
 #include "endpoint.h"

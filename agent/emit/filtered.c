@@ -151,7 +151,8 @@ static void enter_nested(struct fxt_thread *thread, uintptr_t frame, uintptr_t s
 		count(thread, function);
 		return;
 	}
-	if (!function || !fxt_function_enter_known(thread, frame, &site, address, call_site, function))
+	if (!function || !fxt_function_enter_known(thread, frame, &site, address, call_site, function,
+						   fxt_function_category(address)))
 		fxt_function_enter(thread, frame, site, address, call_site);
 	entry = thread->open - 1;
 	if (entry >= fxt_in_progress_entries(thread) && entry->frame == frame && entry->function == address)
@@ -306,7 +307,8 @@ void fxt_filtered_tell(struct fxt_thread *thread)
 	unsigned least;
 	size_t slot = 0;
 
-	if ((!fxt_agent.config.filters_functions && !fxt_agent.config.threshold_ns[FXT_BIT_function]) ||
+	if ((!fxt_agent.config.filters_functions && !fxt_agent.config.threshold_ns[FXT_BIT_function] &&
+	     !fxt_agent.config.threshold_ns[FXT_BIT_plt]) ||
 	    !thread->ready || fxt_stack_is_short())
 		return;
 	least = least_told();

@@ -20,6 +20,10 @@ enum {
 	NAME_MAX_BYTES = 4000,
 };
 
+/* Set in the address of a function whose file has been unloaded. No address in a program has it, nor have all
+ * of these inverted. */
+static const uintptr_t UNLOADED = (uintptr_t)1 << 62;
+
 static struct fxt_function no_function;
 struct fxt_functions fxt_functions = {.entries = &no_function};
 uint32_t fxt_functions_none_defined[FXT_STRING_MAX_INDEX + 1] __attribute__((aligned(FXT_PAGE_BYTES)));
@@ -29,11 +33,15 @@ static_assert(sizeof(fxt_functions_none_defined) % FXT_PAGE_BYTES == 0, "of page
  * emptied: an entry counts only if the function still has the index. */
 static const struct fxt_function *_Atomic by_index[FXT_STRING_MAX_INDEX + 1];
 
+/* Entries are looked through by parts of this many. */
+enum { PART_ENTRIES = 128 };
+
 static struct {
 	struct fxt_lock lock;           /* held while a name is looked up; durable_lock nests in it */
 	atomic_uint count;              /* the number of functions in the table; changed under the lock */
 	uint32_t next_index;
 	bool indices_used_up;
+	uint64_t has_any[MOST_ENTRIES / PART_ENTRIES / 64];     /* a bit for each part that has a function */
 } functions;
 
 /* A thread sanitizer in the program sees the memory accesses under the lock, but not the lock. So it has to
@@ -145,12 +153,53 @@ const struct fxt_function *fxt_function_next(size_t *slot)
 	return NULL;
 }
 
-const struct fxt_function *fxt_function_find(uintptr_t address)
+/* Returns the name of a function, with its length in *bytes, and in *file the name of its file. The caller
+ * holds the lock. */
+static const char *name_of(uintptr_t address, size_t *bytes, const char **file)
+{
+	const struct fxt_plt_call *call;
+	const char *name;
+
+	if (fxt_is_plt_call(address)) {
+		call = fxt_plt_call(address);
+		*bytes = call->bytes;
+		*file = call->file;
+		return call->name;
+	}
+	name = fxt_symbol_name(address, bytes);
+	*file = fxt_symbol_file_name(address);
+	return name;
+}
+
+/* Returns whether the function has this name. */
+static bool is_named(const struct fxt_function *function, const char *name, size_t bytes)
+{
+	return function->bytes == (bytes < NAME_MAX_BYTES ? bytes : NAME_MAX_BYTES) &&
+	       !memcmp(function->name, name, function->bytes);
+}
+
+/* Lets others find the function, whose entry is filled. */
+static void publish(struct fxt_function *function, uintptr_t address, bool always_looks)
+{
+	atomic_store_explicit(&function->address,
+			      always_looks || needs_look(function) ? ~address : address,
+			      memory_order_release);
+}
+
+static void note_part(const struct fxt_function *function)
+{
+	size_t part = (size_t)(function - fxt_function_entry(0)) / PART_ENTRIES;
+
+	functions.has_any[part / 64] |= UINT64_C(1) << part % 64;
+}
+
+/* Finds a function or enters it: fxt_function_find(). */
+static const struct fxt_function *find(uintptr_t address, bool always_looks)
 {
 	const struct fxt_function *known = look(address);
 	struct fxt_function *function = NULL;
 	size_t slot = fxt_function_slot(address), bytes;
-	const char *name;
+	const char *name, *file;
 	uint64_t mask;
 
 	if (known)
@@ -167,6 +216,11 @@ const struct fxt_function *fxt_function_find(uintptr_t address)
 		there = atomic_load_explicit(&function->address, memory_order_relaxed);
 		if (there == address || there == ~address)
 			break;
+		if (there == (address | UNLOADED) &&
+		    is_named(function, name_of(address, &bytes, &file), bytes)) {
+			publish(function, address, always_looks);
+			break;
+		}
 		if (there) {
 			slot++;
 			continue;
@@ -175,26 +229,36 @@ const struct fxt_function *fxt_function_find(uintptr_t address)
 			function = NULL;
 			break;
 		}
+		note_part(function);
 		function->number = atomic_fetch_add_explicit(&functions.count, 1, memory_order_relaxed) &
 				   (MOST_ENTRIES - 1);
-		name = fxt_symbol_name(address, &bytes);
+		name = name_of(address, &bytes, &file);
 		function->name = name;
 		function->bytes = (uint16_t)(bytes < NAME_MAX_BYTES ? bytes : NAME_MAX_BYTES);
-		function->verdict = fxt_filter_decide(&fxt_function_filter, name, bytes,
-						      fxt_symbol_file_name(address)) & 0xff;
+		function->verdict = fxt_filter_decide(&fxt_function_filter, name, bytes, file) & 0xff;
 		/* A function that is left out needs no string. */
 		function->index = function->verdict < FXT_FILTER_LEAVE
 					  ? (uint16_t)give_index(name, function->bytes) : 0;
 		function->names =
-			function->index ? fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_function, function->index)
-					: FXT_FUNCTION_UNNAMED;
+			function->index ? fxt_names_of(FXT_STR_CATEGORIES + fxt_function_category(address),
+						       function->index)
+					: FXT_FUNCTION_UNNAMED(address);
 		atomic_store_explicit(&by_index[function->index], function, memory_order_release);
-		atomic_store_explicit(&function->address, needs_look(function) ? ~address : address,
-				      memory_order_release);
+		publish(function, address, always_looks);
 		break;
 	}
 	unlock_functions(mask);
 	return function;
+}
+
+const struct fxt_function *fxt_function_find(uintptr_t address)
+{
+	return find(address, false);
+}
+
+void fxt_function_find_slow(uintptr_t address)
+{
+	find(address, true);
 }
 
 const char *fxt_function_object_name(uintptr_t address, uintptr_t place, size_t *bytes, uint32_t *offset)
@@ -227,13 +291,48 @@ bool fxt_function_file(uintptr_t address, struct fxt_code_file *file)
 	return true;
 }
 
+/* Marks the functions whose files are not loaded any more: another function may come to lie at such an
+ * address. If the same one comes back, it has its entry again. The caller holds the lock. */
+static void mark_unloaded(void)
+{
+	uintptr_t address;
+	size_t slot;
+
+	for (slot = 0; slot < entry_count(); slot++) {
+		_Atomic uintptr_t *at = &fxt_function_entry(slot)->address;
+		size_t part = slot / PART_ENTRIES;
+
+		if (!(functions.has_any[part / 64] & UINT64_C(1) << part % 64)) {
+			slot = (part + 1) * PART_ENTRIES - 1;
+			continue;
+		}
+
+		address = atomic_load_explicit(at, memory_order_relaxed);
+		if (address >> 63)
+			address = ~address;
+		if (address && !(address & UNLOADED) && !fxt_is_plt_call(address) &&
+		    !fxt_symbol_is_mapped(address))
+			atomic_store_explicit(at, address | UNLOADED, memory_order_relaxed);
+	}
+}
+
 bool fxt_functions_unloaded(void)
 {
 	uint64_t mask = lock_functions();
 	bool any = fxt_symbols_unloaded();
 
+	if (any)
+		mark_unloaded();
+
 	unlock_functions(mask);
 	return any;
+}
+
+void fxt_functions_after_unload(void)
+{
+	if (atomic_load_explicit(&functions.count, memory_order_relaxed) && !fxt_is_forbidden(FXT_NO_CALLS) &&
+	    !fxt_may_not_lock() && !fxt_stack_is_short())
+		fxt_functions_unloaded();
 }
 
 bool fxt_function_is_mapped(uintptr_t address)
@@ -271,6 +370,7 @@ void fxt_functions_after_fork(void)
 	if (atomic_load(&functions.count))
 		forget_all();
 	atomic_store(&functions.count, 0);
+	memset(functions.has_any, 0, sizeof(functions.has_any));
 	fxt_filtered_forget();
 	functions.next_index = 0;
 	functions.indices_used_up = false;
@@ -347,7 +447,8 @@ uint64_t fxt_function_names(uintptr_t address)
 {
 	const struct fxt_function *function = fxt_function_at(address);
 
-	return function ? fxt_function_names_in(function) : FXT_FUNCTION_UNNAMED;
+	return function ? fxt_function_names_in(function, fxt_function_category(address))
+			: FXT_FUNCTION_UNNAMED(address);
 }
 
 void fxt_function_enter(struct fxt_thread *thread, uintptr_t frame, uintptr_t site, uintptr_t address,
@@ -385,113 +486,4 @@ void fxt_function_exit(struct fxt_thread *thread, uintptr_t frame, uintptr_t add
 	}
 	start_ns = entry->start_ns;
 	fxt_function_complete(thread, address, start_ns, fxt_end(thread, entry));
-}
-
-/* A copy of what an event says about a function. */
-struct known {
-	const char *name;               /* NULL: nothing is known */
-	uint32_t bytes, index;
-	uint64_t names;
-};
-
-/* Copies what is known of the function at `address`. Each part is read once, and the name first: a signal
- * handler may fork at any instruction, and in the child nothing is known any more. */
-static struct known know(uintptr_t address)
-{
-	const volatile struct fxt_function *function = fxt_function_at(address);
-	struct known known = {.name = function ? function->name : NULL};
-
-	if (known.name) {
-		known.bytes = function->bytes;
-		known.index = function->index;
-		known.names = function->names | fxt_event_category(FXT_STR_CATEGORIES + FXT_BIT_function);
-	}
-	return known;
-}
-
-/* Writes the string record of a name to the chunk that the event will stand in, in front of the event. The
- * caller has reserved room for both. */
-static void define(struct fxt_lane *lane, const struct known *function)
-{
-	size_t words = fxt_words_of(function->bytes);
-	uint64_t *at = fxt_lane_place(lane, 1 + words);
-
-	at[words] = 0;
-	memcpy(at + 1, function->name, function->bytes);
-	fxt_lane_commit(lane, at, 1 + words,
-			fxt_record_type(FXT_RECORD_STRING) | fxt_string_index(function->index) |
-				fxt_string_bytes(function->bytes));
-}
-
-/* Returns whether the thread can note which names its chunks define. Maps the memory for that at the first
- * call. */
-static bool can_define(struct fxt_thread *thread)
-{
-	if (thread->names.defined == fxt_functions_none_defined) {
-		uint32_t *defined = fxt_sys_memory(FXT_DEFINED_BYTES);
-
-		if (defined) {
-			thread->names.defined = defined;
-			fxt_in_progress_set_deep_count(thread, thread->deep_count);
-		}
-	}
-	return thread->names.defined != fxt_functions_none_defined;
-}
-
-void fxt_function_complete(struct fxt_thread *thread, uintptr_t address, uint64_t start_ns, uint64_t end_ns)
-{
-	struct known function = know(address);
-	size_t text = fxt_words_of(function.bytes);
-	uint64_t names = FXT_FUNCTION_UNNAMED;
-	/* A call that is not usual may be explained. */
-	size_t explanation =
-		fxt_is_usual(thread, start_ns, end_ns) ? 0 : FXT_EXPLAIN_WORDS + FXT_STACK_WORDS;
-	/* One reservation is for the string record and the event behind it, each with its slack, so that both
-	 * stand in one chunk. */
-	uint64_t *at = fxt_room(thread, start_ns, end_ns, 1 + text + FXT_LANE_SLACK_WORDS + explanation,
-				FXT_BIT_function);
-	struct fxt_lane *lane = thread->lane - 1;
-
-	if (!at) {
-		if (end_ns - start_ns < fxt_agent.config.threshold_ns[FXT_BIT_function])
-			fxt_filtered_count(thread, fxt_function_at(address), end_ns - start_ns);
-		return;
-	}
-	if (function.index && can_define(thread)) {
-		names = function.names;
-		if (thread->names.defined[function.index] != lane->serial) {
-			define(lane, &function);
-			thread->names.defined[function.index] = lane->serial;
-		}
-		at = fxt_begin_record(thread, fxt_lane_place(lane, fxt_frame_words(thread) + explanation),
-				      start_ns);
-	} else if (function.name) {
-		names = fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_function, fxt_inline_ref(function.bytes));
-		at[text ? text - 1 : 0] = 0;
-		memcpy(at, function.name, function.bytes);
-		at += text;
-	}
-	fxt_complete(thread, at, end_ns, names, 0);
-}
-
-void fxt_function_end(struct fxt_thread *thread, uint64_t end_ns)
-{
-	struct fxt_in_progress *entry = thread->open - 1;
-	uintptr_t address = entry->function;
-	uint64_t start_ns = entry->start_ns;
-
-	fxt_in_progress_empty(thread, entry);
-	fxt_function_complete(thread, address, start_ns, end_ns);
-}
-
-bool fxt_function_drop(struct fxt_thread *thread, uint64_t end_ns)
-{
-	struct fxt_in_progress *entry = thread->open - 1;
-
-	if (thread->deep_count || !fxt_has_no_room(thread, thread->lane))
-		return false;
-	end_ns = fxt_clock_step(thread, end_ns);
-	if (!fxt_is_usual(thread, entry->start_ns, end_ns) || !fxt_drop(thread, entry))
-		fxt_function_end(thread, end_ns);
-	return true;
 }

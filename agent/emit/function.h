@@ -1,5 +1,6 @@
-/* Instrumented functions (-finstrument-functions): their names and their events. The hooks in
- * interpose/threads/cyg_profile.c call this in any context. See docs/functions.md.
+/* Functions: their names and their events. The hooks of -finstrument-functions
+ * (interpose/threads/cyg_profile.c) and those of interpose/functions/ call this in any context. See
+ * docs/functions.md.
  *
  * A function's name is looked up once, when the function is first entered, and gets a string index. The
  * string record stands in the durable area, for the slots of calls in progress. It stands again in each chunk
@@ -13,6 +14,7 @@
 
 #include "agent/names/allocator_code.h"
 #include "agent/names/function_filter.h"
+#include "agent/names/plt_call.h"
 #include "agent/names/symbols.h"
 #include "in_progress.h"
 
@@ -46,6 +48,9 @@ extern uint32_t fxt_functions_none_defined[FXT_STRING_MAX_INDEX + 1] __attribute
  * the name cannot be looked up now: no lock may be taken, no call made, or the stack is short. It may open
  * files. May be called in any context. */
 const struct fxt_function *fxt_function_find(uintptr_t address);
+
+/* Does the same for a function that is never to be entered by the quick way. */
+void fxt_function_find_slow(uintptr_t address);
 
 /* Writes the event of a function whose entry has been removed, in the general case. */
 void fxt_function_complete(struct fxt_thread *thread, uintptr_t address, uint64_t start_ns, uint64_t end_ns);
@@ -119,13 +124,21 @@ static inline const struct fxt_function *fxt_function_at(uintptr_t address)
 /* Returns category and name of a function for an event's header. A signal handler may fork at any
  * instruction. The name is gone in the child then, whose trace has no string of it yet; so the category is
  * added here. */
-static inline uint64_t fxt_function_names_in(const struct fxt_function *function)
+static inline uint64_t fxt_function_names_in(const struct fxt_function *function,
+					     enum fxt_category_bit category)
 {
-	return function->names | fxt_event_category(FXT_STR_CATEGORIES + FXT_BIT_function);
+	return function->names | fxt_event_category(FXT_STR_CATEGORIES + category);
+}
+
+/* Returns the category of the function at `address`. */
+static inline enum fxt_category_bit fxt_function_category(uintptr_t address)
+{
+	return fxt_is_plt_call(address) ? FXT_BIT_plt : FXT_BIT_function;
 }
 
 /* Category and name for the event of a function that has no entry in the table or no index. */
-#define FXT_FUNCTION_UNNAMED fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_function, FXT_STR_function)
+#define FXT_FUNCTION_UNNAMED(address) \
+	fxt_names_of(FXT_STR_CATEGORIES + fxt_function_category(address), FXT_STR_function)
 
 /* Makes the function at `address` a call in progress. Its instrumentation calls this at the entry. `frame` is
  * the frame of the hook, `site` the address that the hook returns to, and `call_site` the address that the
@@ -151,7 +164,8 @@ FXT_COLD bool fxt_function_drop(struct fxt_thread *thread, uint64_t end_ns);
  * as they should. The first is for a caller that has found the function. */
 static inline bool fxt_function_enter_known(struct fxt_thread *thread, uintptr_t frame, const uintptr_t *site,
 					    uintptr_t address, uintptr_t call_site,
-					    const struct fxt_function *function)
+					    const struct fxt_function *function,
+					    enum fxt_category_bit category)
 {
 	struct fxt_in_progress *entry = thread->open;
 	uint64_t start_ns;
@@ -164,7 +178,7 @@ static inline bool fxt_function_enter_known(struct fxt_thread *thread, uintptr_t
 	entry->function = address;
 	entry->site = *site;
 	fxt_in_progress_show(thread, entry, fxt_clock_step(thread, start_ns),
-			     fxt_function_names_in(function));
+			     fxt_function_names_in(function, category));
 	return true;
 }
 
@@ -175,45 +189,67 @@ static inline bool fxt_function_enter_quick(struct fxt_thread *thread, uintptr_t
 
 	if (FXT_UNLIKELY(!thread) || FXT_UNLIKELY(!fxt_function_is(function, address)))
 		return false;
-	return fxt_function_enter_known(thread, frame, site, address, call_site, function);
+	return fxt_function_enter_known(thread, frame, site, address, call_site, function, FXT_BIT_function);
 }
 
-static inline bool fxt_function_exit_quick(struct fxt_thread *thread, uintptr_t address)
+/* What the quick way out of a function has come to. */
+enum fxt_exit {
+	FXT_EXIT_DONE,                  /* the function has ended, and its event is in the trace */
+	FXT_EXIT_OTHER,                 /* the case is not the common one; nothing has changed */
+	FXT_EXIT_NO_ROOM,               /* nothing has changed; *end_ns is a reading of the clock */
+	FXT_EXIT_UNUSUAL,               /* nothing but the clock has changed; *end_ns is the end */
+};
+
+static inline __attribute__((always_inline)) enum fxt_exit
+fxt_function_exit_try(struct fxt_thread *thread, uintptr_t address, uint64_t *end_ns)
 {
-	uint64_t end_ns, start_ns, names, *at;
+	uint64_t start_ns, names, *at;
 	struct fxt_lane *lane;
 	struct fxt_in_progress *entry;
 
-	if (FXT_UNLIKELY(!thread))
-		return false;
 	lane = thread->lane;
 	entry = thread->open - 1;
-	if (FXT_UNLIKELY(!fxt_clock_quick(thread, &end_ns)))
-		return false;
+	if (FXT_UNLIKELY(!fxt_clock_quick(thread, end_ns)))
+		return FXT_EXIT_OTHER;
 	names = entry->names;
 	if (FXT_UNLIKELY(entry->function != address))
-		return false;
+		return FXT_EXIT_OTHER;
 	if (FXT_UNLIKELY(thread->names.quick[fxt_get_event_name(names)] != lane->serial))
-		return fxt_function_drop(thread, end_ns);
+		return FXT_EXIT_NO_ROOM;
 	fxt_lane_raise(thread, lane);
 	if (FXT_UNLIKELY(!fxt_lane_has(lane, FXT_FRAME_WORDS))) {
 		fxt_lane_lower(thread, lane);
-		return fxt_function_drop(thread, end_ns);
+		return FXT_EXIT_NO_ROOM;
 	}
 	start_ns = entry->start_ns;
-	end_ns = fxt_clock_step(thread, end_ns);
-	if (!fxt_is_usual(thread, start_ns, end_ns)) {
+	*end_ns = fxt_clock_step(thread, *end_ns);
+	if (!fxt_is_usual(thread, start_ns, *end_ns)) {
 		fxt_lane_lower(thread, lane);
-		fxt_function_end(thread, end_ns);
-		return true;
+		return FXT_EXIT_UNUSUAL;
 	}
 	at = fxt_lane_place(lane, FXT_FRAME_WORDS - FXT_INLINE_WORDS);
 	at[1] = start_ns;
-	at[2] = end_ns;
+	at[2] = *end_ns;
 	fxt_in_progress_empty_with(thread, entry, fxt_filler(FXT_SLOT_WORDS));
 	fxt_lane_commit(lane, at, FXT_FRAME_WORDS - FXT_INLINE_WORDS,
 			fxt_complete_header(names, 0) | thread->event_thread);
 	fxt_close_lane(thread, lane, 1);
+	return FXT_EXIT_DONE;
+}
+
+static inline bool fxt_function_exit_quick(struct fxt_thread *thread, uintptr_t address)
+{
+	uint64_t end_ns;
+
+	if (FXT_UNLIKELY(!thread))
+		return false;
+	switch (fxt_function_exit_try(thread, address, &end_ns)) {
+	case FXT_EXIT_DONE: return true;
+	case FXT_EXIT_OTHER: return false;
+	case FXT_EXIT_NO_ROOM: return fxt_function_drop(thread, end_ns);
+	case FXT_EXIT_UNUSUAL: break;
+	}
+	fxt_function_end(thread, end_ns);
 	return true;
 }
 
@@ -224,8 +260,12 @@ static inline bool fxt_function_exit_quick(struct fxt_thread *thread, uintptr_t 
  * fxt_symbol_object_name(). */
 const char *fxt_function_object_name(uintptr_t address, uintptr_t place, size_t *bytes, uint32_t *offset);
 
-/* Forgets the files that have been unloaded; returns false if there are none. See fxt_symbols_unloaded(). */
+/* Forgets the files that have been unloaded, and their functions. Returns false if there are none. See
+ * fxt_symbols_unloaded(). */
 bool fxt_functions_unloaded(void);
+
+/* Does the same where functions are recorded. Called after each dlclose. */
+void fxt_functions_after_unload(void);
 
 /* Returns the kind of the code at `address`: see fxt_allocator_code(). */
 enum fxt_code_kind fxt_function_code(uintptr_t address);

@@ -255,7 +255,7 @@ void fxt_in_progress_after_fork(struct fxt_thread *thread)
 		if (fxt_in_progress_is_silent(entry))
 			continue;
 		if (fxt_in_progress_function(entry))
-			entry->names = FXT_FUNCTION_UNNAMED;
+			entry->names = FXT_FUNCTION_UNNAMED(entry->function);
 		/* The entry of an interposed call is marked here for fxt_in_progress_start_in_child(). An
 		 * entry that is changing is not marked, because it may be about to become a function's. */
 		else if (!fxt_in_progress_is_changing(entry))
@@ -331,7 +331,7 @@ static uint64_t with_type(uint64_t header, enum fxt_event_type from, enum fxt_ev
 
 static bool is_of_function(const uint64_t *slot)
 {
-	return fxt_get_event_category(slot[0]) == FXT_STR_CATEGORIES + FXT_BIT_function;
+	return fxt_is_function_category(fxt_get_event_category(slot[0]));
 }
 
 /* The slot becomes a duration-complete event of the same size: one argument of one word, and the end. A copy

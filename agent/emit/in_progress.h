@@ -83,11 +83,17 @@ static inline void fxt_in_progress_before_vfork(void)
  * pages of slots have changed. */
 void fxt_in_progress_set_deep_count(struct fxt_thread *thread, uint32_t count);
 
+/* Returns whether events of this category are of functions. */
+static inline bool fxt_is_function_category(uint64_t category)
+{
+	static_assert(FXT_BIT_plt == FXT_BIT_function + 1, "the two are neighbours");
+	return (uint32_t)category - (FXT_STR_CATEGORIES + FXT_BIT_function) <= 1;
+}
+
 /* Returns the function that an entry is of, or 0 if the entry is an interposed call's or is changing. */
 static inline uintptr_t fxt_in_progress_function(const struct fxt_in_progress *entry)
 {
-	return fxt_get_event_category(entry->names) == FXT_STR_CATEGORIES + FXT_BIT_function
-		? entry->function : 0;
+	return fxt_is_function_category(fxt_get_event_category(entry->names)) ? entry->function : 0;
 }
 
 /* The names of the entry of a function that is left out with all that it calls. Its slot shows no call, and

@@ -51,7 +51,8 @@ uint64_t *fxt_room_unusual(struct fxt_thread *thread, uint64_t start_ns, uint64_
 			   enum fxt_category_bit category)
 {
 	/* Functions have a filter of their own. */
-	if (fxt_agent.config.filters_callers && category != FXT_BIT_function && !fxt_callers_want_this())
+	if (fxt_agent.config.filters_callers && category != FXT_BIT_function && category != FXT_BIT_plt &&
+	    !fxt_callers_want_this())
 		return leave_out(thread, end_ns);
 	return fxt_room_left(thread, start_ns, end_ns, words, category);
 }

@@ -5,7 +5,7 @@
 
 #include "agent/base/glob.h"
 
-struct fxt_function_filter fxt_function_filter;
+struct fxt_function_filter fxt_function_filter, fxt_patch_rules, fxt_plt_rules;
 
 /* One rule: [!]FUNCTION[@MODULE][/]. An empty pattern matches everything. */
 struct rule {

@@ -1,5 +1,5 @@
-/* The rules of FXT_FILTER: which instrumented functions are recorded. docs/functions.md has the grammar. The
- * list is read once, at start. A function is decided about once, when it is entered for the first time, under
+/* The rules of FXT_FILTER: which functions are recorded. docs/functions.md has the grammar. The list is read
+ * once, at start. A function is decided about once, when it is entered for the first time, under
  * the lock of the function table. These functions read nothing but their arguments and the rules. */
 #ifndef FXT_FUNCTION_FILTER_H
 #define FXT_FUNCTION_FILTER_H
@@ -26,6 +26,10 @@ struct fxt_function_filter {
 };
 
 extern struct fxt_function_filter fxt_function_filter __attribute__((visibility("hidden")));
+/* FXT_PATCH says in the same way which functions are patched (interpose/functions/patch.c), and FXT_PLT which
+ * functions have stubs (interpose/functions/plt.c). */
+extern struct fxt_function_filter fxt_patch_rules __attribute__((visibility("hidden")));
+extern struct fxt_function_filter fxt_plt_rules __attribute__((visibility("hidden")));
 
 /* Takes over a list. Returns NULL, or the rule that is not accepted, with its length in *bytes; a length of
  * FXT_FILTER_BYTES or more means that the list is too long. An empty list is none. */

@@ -2,7 +2,7 @@
 #include "memory_life.h"
 
 #include "agent/arrows/wait.h"
-#include "agent/emit/async.h"
+#include "agent/arrows/async.h"
 #include "agent/emit/call_stack.h"
 #include "agent/emit/emit.h"
 #include "agent/emit/function.h"

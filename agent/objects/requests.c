@@ -2,7 +2,7 @@
 #include "requests.h"
 
 #include "agent/arrows/wait.h"
-#include "agent/emit/async.h"
+#include "agent/arrows/async.h"
 #include "agent/emit/emit.h"
 
 enum {

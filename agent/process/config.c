@@ -14,7 +14,7 @@
 
 /* The categories as messages list them. */
 #define CATEGORY_LIST \
-	"malloc, pthread, io, net, time, process, dl, log, function, counter, sched, agent, " \
+	"malloc, pthread, io, net, time, process, dl, log, function, plt, counter, sched, agent, " \
 	"PREFIX*, #default, and -NAME to leave one out"
 
 /* The end of each message: a mistake in any variable ends tracing. */
@@ -163,21 +163,40 @@ static bool read_thresholds(struct fxt_config *config, const char *text)
 	return true;
 }
 
-/* -- FXT_FILTER and FXT_DEPTH -------------------------------------------------------------------- */
+/* -- FXT_FILTER and FXT_DEPTH, FXT_PATCH and FXT_PLT --------------------------------------------- */
+
+/* Reads a list of rules. `example` is one more that is accepted. */
+static bool read_rules(struct fxt_function_filter *rules, const char *name, const char *text,
+		       const char *example)
+{
+	size_t bytes;
+	const char *bad = fxt_filter_read(rules, text ? text : "", &bytes);
+
+	if (bad && bytes >= FXT_FILTER_BYTES)
+		fxt_log("%s: the list is longer than %d bytes" UNTRACED, name, FXT_FILTER_BYTES - 1);
+	else if (bad)
+		fxt_log("%s: '%.*s' is not accepted; give names of functions with * ? [...]: work, "
+			"!log_* (not these), work@lib.so*, @lib.so*%s" UNTRACED, name,
+			bytes < 63 ? (int)bytes : 63, bad, example);
+	return !bad;
+}
+
+/* Reads a list of rules of which none is about what a function calls. */
+static bool read_plain_rules(struct fxt_function_filter *rules, const char *name, const char *text)
+{
+	if (!read_rules(rules, name, text, ""))
+		return false;
+	if (rules->has_trees)
+		fxt_log("%s: '%s' is not accepted; a slash, for all that a function calls, is for FXT_FILTER"
+			UNTRACED, name, text);
+	return !rules->has_trees;
+}
 
 static bool read_filter(struct fxt_config *config, const char *text, const char *depth)
 {
 	uint64_t levels = 0;
-	size_t bytes;
-	const char *bad = fxt_filter_read(&fxt_function_filter, text ? text : "", &bytes);
-	bool valid = !bad;
+	bool valid = read_rules(&fxt_function_filter, "FXT_FILTER", text, ", main/ (with all that it calls)");
 
-	if (bad && bytes >= FXT_FILTER_BYTES)
-		fxt_log("FXT_FILTER: the list is longer than %d bytes" UNTRACED, FXT_FILTER_BYTES - 1);
-	else if (bad)
-		fxt_log("FXT_FILTER: '%.*s' is not accepted; give names of functions with * ? [...]: work, "
-			"!log_* (not these), work@lib.so*, @lib.so*, main/ (with all that it calls)" UNTRACED,
-			bytes < 63 ? (int)bytes : 63, bad);
 	valid &= read_number("FXT_DEPTH", depth, "levels", 1, FXT_FUNCTION_DEPTH, &levels);
 	config->function_depth = (uint32_t)levels;
 	config->filters_functions = fxt_function_filter.is_set || levels;
@@ -371,6 +390,8 @@ bool fxt_config_read(struct fxt_config *config, char **environment)
 	valid &= read_thresholds(config, value_of(environment, "FXT_THRESHOLD_NS"));
 	valid &= read_callers(config, value_of(environment, "FXT_CALLERS"));
 	valid &= read_filter(config, value_of(environment, "FXT_FILTER"), value_of(environment, "FXT_DEPTH"));
+	valid &= read_plain_rules(&fxt_patch_rules, "FXT_PATCH", value_of(environment, "FXT_PATCH"));
+	valid &= read_plain_rules(&fxt_plt_rules, "FXT_PLT", value_of(environment, "FXT_PLT"));
 	config->explain_ns = 100 * 1000;
 	valid &= read_number("FXT_EXPLAIN_NS", value_of(environment, "FXT_EXPLAIN_NS"), "nanoseconds", 0,
 			     UINT64_C(3600000000000), &config->explain_ns);

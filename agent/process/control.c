@@ -9,7 +9,7 @@
 #include "agent/base/log.h"
 #include "agent/base/parts.h"
 #include "agent/descriptors/endpoint.h"
-#include "agent/emit/async.h"
+#include "agent/arrows/async.h"
 #include "agent/emit/emit.h"
 #include "agent/emit/filtered.h"
 #include "agent/base/output.h"

@@ -11,7 +11,7 @@
 #include "agent/base/parts.h"
 #include "agent/descriptors/endpoint.h"
 #include "agent/descriptors/fds.h"
-#include "agent/emit/async.h"
+#include "agent/arrows/async.h"
 #include "agent/emit/call_stack.h"
 #include "agent/emit/explain.h"
 #include "agent/emit/filtered.h"

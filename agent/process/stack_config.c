@@ -85,7 +85,8 @@ bool fxt_stack_config_read(struct fxt_config *config, const char *text)
 	config->least_stack_ns = config->stacks ? usual_ns : UINT64_MAX;
 	for (i = 0; i < FXT_CATEGORY_COUNT; i++) {
 		/* The calls around an instrumented function are in the trace. */
-		config->stack_ns[i] = config->stacks && i != FXT_BIT_function ? usual_ns : UINT64_MAX;
+		config->stack_ns[i] = config->stacks && i != FXT_BIT_function && i != FXT_BIT_plt
+					      ? usual_ns : UINT64_MAX;
 		config->stack_frames[i] = FXT_WALK_MOST;
 	}
 	if (!config->stacks)

@@ -6,6 +6,7 @@
 
 #include "agent/base/stack.h"
 #include "code.h"
+#include "return_thunk.h"
 
 /* The frames of this library up to the program's take less. */
 enum { OWN_BYTES = 16384 };
@@ -131,6 +132,7 @@ __attribute__((noinline)) void fxt_stack_walk(const struct fxt_thread *thread, u
 			walk->is_whole = true;
 			return;
 		}
+		frame.place = fxt_return_place(frame.place);
 		code = fxt_code_at(frame.place);
 		if (code.module && code.how == FXT_UNWIND_NONE && is_signal_return(frame.place)) {
 			if (!step_over_signal(thread, &bounds, &frame))

@@ -3,6 +3,7 @@
 
 #include "agent/emit/call_stack.h"
 #include "agent/emit/callers.h"
+#include "agent/emit/function.h"
 #include "agent/objects/allocation_site.h"
 #include "agent/objects/label.h"
 #include "interpose/engine/interpose.h"
@@ -28,6 +29,8 @@ FXT_EXPORT int dlclose(void *handle)
 	if (fxt_is_on(FXT_CAT_malloc))
 		fxt_allocation_sites_unloaded();
 	fxt_callers_unloaded();
+	if (fxt_is_on(FXT_CAT_function))
+		fxt_functions_after_unload();
 	return result;
 }
 

@@ -17,7 +17,7 @@
 
 #include "model.h"
 
-#include "agent/emit/async.h"
+#include "agent/arrows/async.h"
 #include "agent/emit/call_stack.h"
 #include "agent/emit/counter.h"
 #include "agent/stacks/stack_nodes.h"

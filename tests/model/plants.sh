@@ -19,8 +19,9 @@ flags="-std=gnu11 -g -O2 -fno-tree-slp-vectorize -ftls-model=initial-exec -fexce
 for name in $names; do
 	name=$(basename "$name" .patch)
 	rm -rf "$work/tree"
-	mkdir -p "$work/tree/tests"
+	mkdir -p "$work/tree/tests" "$work/tree/interpose/functions"
 	cp -r agent writer "$work/tree/"
+	cp interpose/functions/entry.[ch] interpose/functions/slot.c "$work/tree/interpose/functions/"
 	cp -r tests/model "$work/tree/tests/"
 	if ! patch -s -p1 -d "$work/tree" <"tests/model/plants/$name.patch"; then
 		echo "plants: $name does not apply any more"
@@ -28,7 +29,7 @@ for name in $names; do
 		continue
 	fi
 	# shellcheck disable=SC2086	# flags are a list; -I has the headers of this build
-	if ! (cd "$work/tree" && ls agent/*/*.c writer/*.c tests/model/*.c |
+	if ! (cd "$work/tree" && ls agent/*/*.c writer/*.c interpose/functions/*.c tests/model/*.c |
 		xargs -P 2 -n 12 ${CC-cc} -c $flags -DFXT_CHECKING \
 		-D_GNU_SOURCE= -I"$abs_top_builddir" -iquote . -iquote writer) ||
 		! ${CC-cc} -o "$work/model" "$work"/tree/*.o -pthread; then

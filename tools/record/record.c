@@ -34,6 +34,8 @@ enum {
 	KEY_TRIGGER_KEEP,
 	KEY_EXPLAIN,
 	KEY_FILTER,
+	KEY_PATCH,
+	KEY_PLT,
 	KEY_DEPTH,
 	KEY_CALLERS,
 	KEY_STACKS,
@@ -74,6 +76,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 't': bad = fxt_option_set_thresholds(&o->threshold_ns, arg); break;
 	case KEY_CALLERS: o->callers = arg; break;
 	case KEY_FILTER: o->filter = arg; break;
+	case KEY_PATCH: o->patch = arg; break;
+	case KEY_PLT: o->plt = arg ? arg : "*"; break;
 	case KEY_DEPTH: o->depth = arg; bad = fxt_option_bad_depth(arg); break;
 	case KEY_EXPLAIN: bad = fxt_option_set_duration(&o->explain_ns, arg); break;
 	case KEY_STACKS: o->stacks = arg; break;
@@ -371,6 +375,10 @@ int fxt_command_record(int argc, char **argv)
 		{"filter", KEY_FILTER, "LIST", 0,
 		 "Which instrumented functions are recorded: work*, !log_*, @lib.so*, main/ (with all that "
 		 "it calls)", 0},
+		{"patch", KEY_PATCH, "LIST", 0,
+		 "Record functions compiled with -fpatchable-function-entry=5: work*, !log_*, @lib.so*", 0},
+		{"plt", KEY_PLT, "LIST", OPTION_ARG_OPTIONAL,
+		 "Record calls of library functions, too: all, or str*, @libz.so*; see --callers", 0},
 		{"callers", KEY_CALLERS, "LIST", 0,
 		 "Record only calls that code of these files makes: main (the program itself), lib.so*", 0},
 		{"depth", KEY_DEPTH, "LEVELS", 0,

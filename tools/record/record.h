@@ -17,7 +17,9 @@ struct fxt_record_options {
 	const char *buffer_mb;
 	const char *max_mb;
 	char *threshold_ns;
-	const char *filter, *depth;     /* of instrumented functions */
+	const char *filter, *depth;     /* of functions */
+	const char *patch;              /* which functions are patched; NULL: none */
+	const char *plt;                /* which functions of libraries are recorded; NULL: as categories say */
 	const char *callers;            /* whose calls are recorded */
 	char *explain_ns;
 	const char *stacks;

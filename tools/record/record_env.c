@@ -82,11 +82,18 @@ void fxt_record_environment(const struct fxt_record_options *o, const char *agen
 		free(value);
 	}
 	set("FXT_CATEGORIES", o->categories);
+	if (o->plt) {
+		value = fxt_format("%s,plt", o->categories ? o->categories : "#default");
+		set("FXT_CATEGORIES", value);
+		set("FXT_PLT", o->plt);
+		free(value);
+	}
 	set("FXT_BUFFERING_MODE", o->mode);
 	set("FXT_BUFFER_SIZE_MB", o->buffer_mb);
 	set("FXT_MAX_SIZE_MB", o->max_mb);
 	set("FXT_THRESHOLD_NS", o->threshold_ns);
 	set("FXT_FILTER", o->filter);
+	set("FXT_PATCH", o->patch);
 	set("FXT_DEPTH", o->depth);
 	set("FXT_CALLERS", o->callers);
 	set("FXT_EXPLAIN_NS", o->explain_ns);

@@ -22,7 +22,7 @@
 #ifndef FXT_ASYNC_H
 #define FXT_ASYNC_H
 
-#include "emit.h"
+#include "agent/emit/emit.h"
 
 /* The largest size of the argument `pid`, which says to which process the lifetime belongs, because viewers
  * draw lifetimes beside processes and not within them. */

@@ -1,0 +1,11 @@
+/* The number and size of the stubs of calls through procedure linkage tables: see plt_call.h. Assembler
+ * includes this too. */
+#ifndef FXT_PLT_CALL_COUNT_H
+#define FXT_PLT_CALL_COUNT_H
+
+#define FXT_PLT_CALLS 0x4000
+#define FXT_PLT_STUB_BYTES 8
+/* Stubs of a group share the jump at its end, which takes the place of the last one. */
+#define FXT_PLT_STUB_GROUP 16
+
+#endif
