@@ -57,11 +57,32 @@ static unsigned long slow_way(bool is_entry)
 	return 0;
 }
 
+/* Finds the function at `address` if it is among the first that the search looks at. Returns NULL, or one
+ * that may be recorded only after a look at its verdict. Functions that lie closer together than 16 bytes, as
+ * stubs do, begin their searches at one entry. */
+static inline const struct fxt_function *find(uintptr_t address)
+{
+	enum { LOOKS = 16 };
+	size_t slot = fxt_function_slot(address), i;
+	const struct fxt_function *function;
+	uintptr_t there;
+
+	for (i = 0; i < LOOKS; i++) {
+		function = fxt_function_entry(slot + i);
+		there = atomic_load_explicit(&function->address, memory_order_acquire);
+		if (FXT_LIKELY(there == address) || there == ~address)
+			return function;
+		if (!there)
+			break;
+	}
+	return NULL;
+}
+
 /* Counts a call that is left out. Returns false, with nothing changed, if that is not the case or the thread
  * has no count of the function yet. */
 static bool leave_out(struct fxt_thread *thread, const struct fxt_function *function, uintptr_t address)
 {
-	if (atomic_load_explicit(&function->address, memory_order_acquire) != ~address ||
+	if (!function || atomic_load_explicit(&function->address, memory_order_acquire) != ~address ||
 	    function->verdict != FXT_FILTER_LEAVE || !thread->ready ||
 	    !thread->filtered.counts[function->number / FXT_FILTERED_BLOCK % FXT_FILTERED_BLOCKS])
 		return false;
@@ -73,7 +94,7 @@ static bool leave_out(struct fxt_thread *thread, const struct fxt_function *func
 static inline __attribute__((always_inline)) bool enter(uintptr_t *slot, uintptr_t address,
 							enum fxt_category_bit category)
 {
-	const struct fxt_function *function = fxt_function_first(address);
+	const struct fxt_function *function;
 	struct fxt_thread *thread = fxt_self;
 	uintptr_t place = *slot, thunk;
 
@@ -81,7 +102,8 @@ static inline __attribute__((always_inline)) bool enter(uintptr_t *slot, uintptr
 		return true;
 	if (FXT_UNLIKELY(!thread))
 		return false;
-	if (FXT_UNLIKELY(!fxt_function_is(function, address)))
+	function = find(address);
+	if (FXT_UNLIKELY(!function) || FXT_UNLIKELY(!fxt_function_is(function, address)))
 		return leave_out(thread, function, address);
 	thunk = fxt_return_thunk_known(place);
 	if (FXT_UNLIKELY(!thunk) ||

@@ -322,6 +322,7 @@ static bool leave(Dwarf_Frame *frame, struct fxt_unwind *unwind, bool *is_outerm
 	Dwarf_Op memory[3], *ops;
 	uint64_t cfa;
 	size_t count;
+	bool has_stack = false;
 	int return_register = dwarf_frame_info(frame, NULL, NULL, &caller.was_signal);
 
 	if (return_register < 0 || dwarf_frame_cfa(frame, &ops, &count) != 0 ||
@@ -342,6 +343,8 @@ static bool leave(Dwarf_Frame *frame, struct fxt_unwind *unwind, bool *is_outerm
 			if (i == return_register)
 				return false;
 			caller.registers[i] = 0;
+		} else if (i == FXT_UNWIND_STACK) {
+			has_stack = true;
 		}
 	}
 	if (return_register != FXT_UNWIND_PC && return_register < FXT_UNWIND_REGISTERS)
@@ -349,7 +352,7 @@ static bool leave(Dwarf_Frame *frame, struct fxt_unwind *unwind, bool *is_outerm
 	/* A stack only becomes shorter, unless a signal's handler was on another one. */
 	if (cfa <= unwind->registers[FXT_UNWIND_STACK] && !caller.was_signal)
 		return false;
-	if (!caller.was_signal)
+	if (!caller.was_signal && !has_stack)
 		caller.registers[FXT_UNWIND_STACK] = cfa;
 	*unwind = caller;
 	return true;

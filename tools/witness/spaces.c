@@ -126,6 +126,7 @@ void fxt_space_clear(struct fxt_space *space)
 	space->count = 0;
 	space->is_traced = false;
 	fxt_perf_map_free(&space->made);
+	fxt_map_free(&space->words);
 }
 
 void fxt_space_free(struct fxt_space *space)
@@ -134,6 +135,7 @@ void fxt_space_free(struct fxt_space *space)
 	space->list = NULL;
 	space->count = space->capacity = 0;
 	fxt_perf_map_free(&space->made);
+	fxt_map_free(&space->words);
 }
 
 void fxt_space_copy(struct fxt_space *child, const struct fxt_space *parent)

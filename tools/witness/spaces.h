@@ -18,6 +18,7 @@ struct fxt_space {
 	size_t count, capacity;
 	bool is_traced;                 /* the agent's library is among them */
 	struct fxt_perf_map made;       /* functions that the program has made while it ran */
+	struct fxt_map words;           /* words of memory that do not change, by address: unwind_stack.h */
 };
 
 /* All members are zero at first. */

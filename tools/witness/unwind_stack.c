@@ -6,6 +6,7 @@
 #include "unwind_stack.h"
 
 #include <string.h>
+#include <sys/uio.h>
 
 void fxt_unwind_begin(struct fxt_unwind *unwind, const struct fxt_perf_record *sample)
 {
@@ -28,12 +29,31 @@ void fxt_unwind_begin(struct fxt_unwind *unwind, const struct fxt_perf_record *s
 	unwind->begin = unwind->registers[FXT_UNWIND_STACK];
 }
 
+/* Reads a word of the process, unless it is known: the process may be gone. */
+static bool read_process(const struct fxt_unwind *unwind, uint64_t address, uint64_t *word)
+{
+	struct iovec here = {word, sizeof(*word)}, there = {(void *)(uintptr_t)address, sizeof(*word)};
+	bool fresh;
+	struct fxt_slot *known = fxt_map_put(unwind->words, address, 0, &fresh);
+
+	if (!fresh) {
+		*word = known->value[0];
+		return true;
+	}
+	if (process_vm_readv((pid_t)unwind->pid, &here, 1, &there, 1, 0) != (ssize_t)sizeof(*word)) {
+		fxt_map_remove(unwind->words, known);
+		return false;
+	}
+	known->value[0] = *word;
+	return true;
+}
+
 bool fxt_unwind_read(const struct fxt_unwind *unwind, uint64_t address, uint64_t *word)
 {
 	uint64_t at = address - unwind->begin;
 
 	if (address < unwind->begin || at >= unwind->bytes || unwind->bytes - at < sizeof(*word))
-		return false;
+		return unwind->words && read_process(unwind, address, word);
 	memcpy(word, unwind->stack + at, sizeof(*word));
 	return true;
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "perf_events.h"
+#include "tools/common/map.h"
 
 /* The registers have the numbers that DWARF gives them on this processor. */
 enum {
@@ -29,13 +30,17 @@ struct fxt_unwind {
 	const unsigned char *stack;     /* a copy of the memory from `begin` on */
 	uint64_t begin;
 	size_t bytes;
+	uint32_t pid;                   /* whose process it is */
+	struct fxt_map *words;          /* other memory that may be read, and was before; NULL: none may */
 	bool was_signal;                /* the frame is of a signal's return: its caller was interrupted */
 };
 
 /* Takes the registers and the stack of a sample, which has registers. */
 void fxt_unwind_begin(struct fxt_unwind *unwind, const struct fxt_perf_record *sample);
 
-/* Reads a word of the stack. Returns false if the copy does not have it. */
+/* Reads a word of the stack, or other memory of the process if that may be read: it must be memory that does
+ * not change. Returns false if the copy does not have the word and the process has no such memory any
+ * more. */
 bool fxt_unwind_read(const struct fxt_unwind *unwind, uint64_t address, uint64_t *word);
 
 /* Leaves a function that keeps a frame pointer and has no other rule. Returns false if there is no frame

@@ -124,6 +124,18 @@ static struct frame frame_at(struct fxt_space *space, uint64_t pc, bool was_inte
 	return frame;
 }
 
+/* Returns whether the frame is a return thunk of the agent's: agent/stacks/return_thunk.h. */
+static bool is_thunk(const struct frame *frame)
+{
+	const char *path = frame->module ? fxt_module_path(frame->module) : "", *base = strrchr(path, '/'), *name;
+	uint64_t start;
+
+	if (strcmp(base ? base + 1 : path, "libfxtagent.so"))
+		return false;
+	name = fxt_module_function(frame->module, frame->address, &start);
+	return name && !strcmp(name, "fxt_return_thunks");
+}
+
 /* Finds the frames of a sample in user code, the innermost first. Returns how many there are. */
 static size_t unwind(struct fxt_space *space, const struct fxt_perf_record *sample,
 		     struct frame frames[MOST_FRAMES])
@@ -133,6 +145,7 @@ static size_t unwind(struct fxt_space *space, const struct fxt_perf_record *samp
 	size_t count = 0;
 
 	fxt_unwind_begin(&state, sample);
+	state.pid = sample->pid;
 	while (count < MOST_FRAMES - 1) {
 		uint64_t pc = state.registers[FXT_UNWIND_PC];
 		struct frame *frame = &frames[count];
@@ -146,6 +159,9 @@ static size_t unwind(struct fxt_space *space, const struct fxt_perf_record *samp
 			break;
 		count++;
 		state.was_signal = false;
+		/* The thunk that a function returns to knows where it goes on; it is no function itself. */
+		state.words = is_thunk(frame) ? &space->words : NULL;
+		count -= state.words != NULL;
 		if (!(frame->module &&
 		      fxt_module_leave(frame->module, frame->address, &state, &is_outermost)) &&
 		    (is_outermost || !fxt_unwind_by_frame_pointer(&state)))
