@@ -176,7 +176,7 @@ libfxtagent_la_CPPFLAGS = $(FXT_CPPFLAGS)
 libfxtagent_la_LIBADD = libfxthooks.la
 if X86_64
 libfxtagent_la_LIBADD += libfxtentries.la
-libfxtagent_la_SOURCES += interpose/functions/entry_slow.c interpose/functions/slot.c
+libfxtagent_la_SOURCES += interpose/functions/entry_slow.c interpose/functions/return_word.c
 endif
 
 # Instrumented functions call these hooks twice each, so the hooks make no stack frame of their own.

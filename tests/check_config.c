@@ -293,7 +293,8 @@ START_TEST(categories_as_written)
 #define CATEGORY(name, on, what) {#name, FXT_CAT_##name},
 #include "writer/categories.def"
 #undef CATEGORY
-		{"p*", FXT_CAT_pthread | FXT_CAT_process | FXT_CAT_plt}, {"*", (1u << FXT_CATEGORY_COUNT) - 1},
+		{"p*", FXT_CAT_pthread | FXT_CAT_process | FXT_CAT_plt},
+		{"*", (1u << FXT_CATEGORY_COUNT) - 1},
 	};
 	static struct fxt_config config;
 	uint32_t preset, want;

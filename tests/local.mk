@@ -93,7 +93,7 @@ TESTS += tests/model_emission
 tests_model_emission_SOURCES = tests/model/model_emission.c tests/model/model.h tests/model/forks.c \
 	tests/model/records.c tests/model/storage.c tests/model/check.c $(AGENT_SOURCES) $(WRITER_SOURCES)
 if X86_64
-tests_model_emission_SOURCES += interpose/functions/entry.c interpose/functions/slot.c
+tests_model_emission_SOURCES += interpose/functions/entry.c interpose/functions/return_word.c
 endif
 tests_model_emission_CPPFLAGS = $(FXT_CPPFLAGS) -DFXT_CHECKING
 tests_model_emission_CFLAGS = $(libfxtagent_la_CFLAGS) -g

@@ -2,9 +2,9 @@
  * hooks stand between a caller and the function that it calls, or between a function and its caller, where
  * compilers expect nothing. So they keep every register: those for integers here, and all others, where C
  * code may change them, by with_vectors. entry.c has what is done quickly, in integer registers alone, and
- * entry_slow.c the rest. See docs/functions.md.
+ * entry_slow.c the rest. See docs/entries.md.
  *
- * A function's slot is the word of the stack that has the address it returns to.
+ * A function's return word is the word of the stack that has the address it returns to.
  */
 #include "agent/names/plt_call_count.h"
 #include "agent/stacks/return_thunk_count.h"
@@ -141,7 +141,7 @@ BEGIN with_vectors
 	ret
 END with_vectors
 
-/* The body of an entry. ARGUMENTS puts the function's slot into rdi and its address into rsi. */
+/* The body of an entry. ARGUMENTS puts the function's return word into rdi and its address into rsi. */
 .macro ENTER quick slow shadowed=3f
 	UNLESS_SHADOWED \shadowed
 	ARGUMENTS

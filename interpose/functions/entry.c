@@ -91,12 +91,12 @@ static bool leave_out(struct fxt_thread *thread, const struct fxt_function *func
 	return true;
 }
 
-static inline __attribute__((always_inline)) bool enter(uintptr_t *slot, uintptr_t address,
+static inline __attribute__((always_inline)) bool enter(uintptr_t *return_word, uintptr_t address,
 							enum fxt_category_bit category)
 {
 	const struct fxt_function *function;
 	struct fxt_thread *thread = fxt_self;
-	uintptr_t place = *slot, thunk;
+	uintptr_t place = *return_word, thunk;
 
 	if (!fxt_is_on((enum fxt_category)(1u << category)))
 		return true;
@@ -107,46 +107,48 @@ static inline __attribute__((always_inline)) bool enter(uintptr_t *slot, uintptr
 		return leave_out(thread, function, address);
 	thunk = fxt_return_thunk_known(place);
 	if (FXT_UNLIKELY(!thunk) ||
-	    FXT_UNLIKELY(!fxt_function_enter_known(thread, (uintptr_t)slot, &address, address, place,
+	    FXT_UNLIKELY(!fxt_function_enter_known(thread, (uintptr_t)return_word, &address, address, place,
 						   function, category)))
 		return false;
-	fxt_slot_set(thread->open - 1, slot, thunk);
+	fxt_return_word_set(thread->open - 1, return_word, thunk);
 	return true;
 }
 
-unsigned long fxt_entry_quick(uintptr_t *slot, uintptr_t address)
+unsigned long fxt_entry_quick(uintptr_t *return_word, uintptr_t address)
 {
-	return enter(slot, address, FXT_BIT_function) ? 0 : slow_way(true);
+	return enter(return_word, address, FXT_BIT_function) ? 0 : slow_way(true);
 }
 
 /* Counts the call for the program's profile. Returns false if it is not known how. */
-static inline bool count_call(const uintptr_t *slot, uintptr_t address)
+static inline bool count_call(const uintptr_t *return_word, uintptr_t address)
 {
 	fxt_gmon_record *record = atomic_load_explicit(&fxt_gmon, memory_order_acquire);
 
 	if (FXT_UNLIKELY(!record))
 		return false;
-	record(fxt_return_place(*slot), address);
+	record(fxt_return_place(*return_word), address);
 	return true;
 }
 
-unsigned long fxt_entry_mcount_quick(uintptr_t *slot, uintptr_t address)
+unsigned long fxt_entry_mcount_quick(uintptr_t *return_word, uintptr_t address)
 {
-	return count_call(slot, address) && enter(slot, address, FXT_BIT_function) ? 0 : slow_way(true);
+	return count_call(return_word, address) && enter(return_word, address, FXT_BIT_function)
+		       ? 0 : slow_way(true);
 }
 
-unsigned long fxt_entry_fentry_quick(uintptr_t *slot, uintptr_t address)
+unsigned long fxt_entry_fentry_quick(uintptr_t *return_word, uintptr_t address)
 {
-	return count_call(slot, address) &&
-	       enter(fxt_fentry_slot(slot, address), address, FXT_BIT_function) ? 0 : slow_way(true);
+	return count_call(return_word, address) &&
+	       enter(fxt_fentry_return_word(return_word, address), address, FXT_BIT_function)
+		       ? 0 : slow_way(true);
 }
 
-unsigned long fxt_entry_plt_quick(uintptr_t *slot, uintptr_t address)
+unsigned long fxt_entry_plt_quick(uintptr_t *return_word, uintptr_t address)
 {
-	return enter(slot, address, FXT_BIT_plt) ? 0 : slow_way(true);
+	return enter(return_word, address, FXT_BIT_plt) ? 0 : slow_way(true);
 }
 
-unsigned long fxt_return_quick(uintptr_t slot)
+unsigned long fxt_return_quick(uintptr_t return_word)
 {
 	struct fxt_thread *thread = fxt_self_ending;
 	struct fxt_in_progress *entry;
@@ -157,8 +159,8 @@ unsigned long fxt_return_quick(uintptr_t slot)
 	if (FXT_UNLIKELY(!thread))
 		return slow_way(false);
 	entry = thread->open - 1;
-	/* Tail calls share their slot. */
-	if (FXT_UNLIKELY(entry->frame != slot) || FXT_UNLIKELY(entry[-1].frame == slot) ||
+	/* Tail calls share their return word. */
+	if (FXT_UNLIKELY(entry->frame != return_word) || FXT_UNLIKELY(entry[-1].frame == return_word) ||
 	    FXT_UNLIKELY(!fxt_in_progress_function(entry)) || FXT_UNLIKELY(thread->filtered.hidden))
 		return slow_way(false);
 	return fxt_function_exit_try(thread, entry->function, &end_ns) == FXT_EXIT_DONE ? 0

@@ -66,7 +66,7 @@ static fxt_gmon_record *find_gmon(void)
 
 /* Counts the call if the quick way has not, because it did not know how. Returns false if the C library's own
  * hooks have to be called. */
-static bool count_call(const uintptr_t *slot, uintptr_t address)
+static bool count_call(const uintptr_t *return_word, uintptr_t address)
 {
 	fxt_gmon_record *record;
 
@@ -79,63 +79,63 @@ static bool count_call(const uintptr_t *slot, uintptr_t address)
 				 "that is not known");
 		return false;
 	}
-	record(fxt_return_place(*slot), address);
+	record(fxt_return_place(*return_word), address);
 	return true;
 }
 
 /* -- Entries and the end --------------------------------------------------------------------------- */
 
-static void enter(uintptr_t *slot, uintptr_t address, enum fxt_category category)
+static void enter(uintptr_t *return_word, uintptr_t address, enum fxt_category category)
 {
 	struct fxt_thread *thread = fxt_enter(category);
 
 	if (thread)
-		fxt_slot_enter(thread, slot, address);
+		fxt_return_word_enter(thread, return_word, address);
 }
 
-/* Returns the slot of a function that has aligned its stack: the compiler has put a copy of the return
+/* Returns the return word of a function that has aligned its stack: the compiler has put a copy of the return
  * address in front of the saved frame pointer. Returns NULL if it is not found. */
-static uintptr_t *slot_of_aligned(const uintptr_t *copy, const struct fxt_unwind_rule *rule)
+static uintptr_t *word_of_aligned(const uintptr_t *copy, const struct fxt_unwind_rule *rule)
 {
 	uintptr_t frame_pointer = (uintptr_t)(copy - 1);
-	uintptr_t *slot = *(uintptr_t **)(frame_pointer + (uintptr_t)(intptr_t)rule->caller_sp) - 1;
+	uintptr_t *return_word = *(uintptr_t **)(frame_pointer + (uintptr_t)(intptr_t)rule->caller_sp) - 1;
 
-	return slot > copy && *slot == *copy ? slot : NULL;
+	return return_word > copy && *return_word == *copy ? return_word : NULL;
 }
 
-void fxt_entry_mcount(uintptr_t *slot, uintptr_t address)
+void fxt_entry_mcount(uintptr_t *return_word, uintptr_t address)
 {
 	struct fxt_code code;
 
-	if (!count_call(slot, address) || !fxt_is_on(FXT_CAT_function))
+	if (!count_call(return_word, address) || !fxt_is_on(FXT_CAT_function))
 		return;
 	code = fxt_code_at(address);
 	if (code.how == FXT_UNWIND_RULE && code.rule.is_aligned) {
 		fxt_function_find_slow(address);
-		slot = slot_of_aligned(slot, &code.rule);
+		return_word = word_of_aligned(return_word, &code.rule);
 	}
-	if (slot)
-		enter(slot, address, FXT_CAT_function);
+	if (return_word)
+		enter(return_word, address, FXT_CAT_function);
 }
 
-void fxt_entry_fentry(uintptr_t *slot, uintptr_t address)
+void fxt_entry_fentry(uintptr_t *return_word, uintptr_t address)
 {
-	if (count_call(slot, address))
-		enter(fxt_fentry_slot(slot, address), address, FXT_CAT_function);
+	if (count_call(return_word, address))
+		enter(fxt_fentry_return_word(return_word, address), address, FXT_CAT_function);
 }
 
-void fxt_entry_patched_slow(uintptr_t *slot, uintptr_t address)
+void fxt_entry_patched_slow(uintptr_t *return_word, uintptr_t address)
 {
-	enter(slot, address, FXT_CAT_function);
+	enter(return_word, address, FXT_CAT_function);
 }
 
-void fxt_entry_plt(uintptr_t *slot, uintptr_t address)
+void fxt_entry_plt(uintptr_t *return_word, uintptr_t address)
 {
-	enter(slot, address, FXT_CAT_plt);
+	enter(return_word, address, FXT_CAT_plt);
 }
 
-void fxt_return_slow(uintptr_t slot)
+void fxt_return_slow(uintptr_t return_word)
 {
 	if (fxt_self)
-		fxt_slot_leave(fxt_self, slot);
+		fxt_return_word_leave(fxt_self, return_word);
 }

@@ -1,7 +1,7 @@
 /* Patches functions that were compiled with -fpatchable-function-entry. They begin with instructions that do
  * nothing (NOPs), and a section of their module lists the addresses of these. A function that FXT_PATCH
  * chooses gets a call of fxt_entry_patched (entries.S) in their place. A call reaches 2 GiB. So modules that
- * are farther away from this library call a stub in a page below the module, which jumps there.
+ * are farther away from this library call a bridge in a page below the module, which jumps there.
  *
  * patch_sites.c finds the functions. One that has too little room, or does not look as compilers make it, is
  * left as it is. All this is done once, at start, by the only thread, with signals blocked. So nobody runs
@@ -34,9 +34,9 @@ enum {
 extern const char fxt_entry_patched[] __attribute__((visibility("hidden")));
 
 static uintptr_t page;
-static uintptr_t stub;                  /* the stub that was made last */
+static uintptr_t bridge;                  /* the bridge that was made last */
 
-/* -- Calls and stubs --------------------------------------------------------------------------------- */
+/* -- Calls and bridges --------------------------------------------------------------------------------- */
 
 /* Returns whether calls at all chosen addresses reach the target. */
 static bool reaches(const struct fxt_patch_module *module, uintptr_t target)
@@ -79,7 +79,7 @@ static uint8_t *map_below(const struct fxt_patch_module *module)
 	return NULL;
 }
 
-/* Returns what the module's functions are to call, or 0 if there is no place for a stub. */
+/* Returns what the module's functions are to call, or 0 if there is no place for a bridge. */
 static uintptr_t target_of(const struct fxt_patch_module *module)
 {
 	static const uint8_t jump[] = {0xff, 0x25, 0, 0, 0, 0}; /* jmp *0(%rip) */
@@ -88,8 +88,8 @@ static uintptr_t target_of(const struct fxt_patch_module *module)
 
 	if (reaches(module, entry))
 		return entry;
-	if (stub && reaches(module, stub))
-		return stub;
+	if (bridge && reaches(module, bridge))
+		return bridge;
 	memory = map_below(module);
 	if (!memory)
 		return 0;
@@ -100,8 +100,8 @@ static uintptr_t target_of(const struct fxt_patch_module *module)
 		fxt_sys_munmap(memory, page);
 		return 0;
 	}
-	stub = (uintptr_t)memory;
-	return stub;
+	bridge = (uintptr_t)memory;
+	return bridge;
 }
 
 static void put_call(const struct fxt_patch_site *site, uintptr_t target)

@@ -21,7 +21,7 @@ for name in $names; do
 	rm -rf "$work/tree"
 	mkdir -p "$work/tree/tests" "$work/tree/interpose/functions"
 	cp -r agent writer "$work/tree/"
-	cp interpose/functions/entry.[ch] interpose/functions/slot.c "$work/tree/interpose/functions/"
+	cp interpose/functions/entry.[ch] interpose/functions/return_word.c "$work/tree/interpose/functions/"
 	cp -r tests/model "$work/tree/tests/"
 	if ! patch -s -p1 -d "$work/tree" <"tests/model/plants/$name.patch"; then
 		echo "plants: $name does not apply any more"

@@ -359,44 +359,44 @@ static __attribute__((noinline)) void call_function(struct fxt_thread *thread, s
 const char fxt_return_thunks[FXT_RETURN_THUNKS * FXT_RETURN_THUNK_BYTES] __attribute__((aligned(128)));
 const char fxt_plt_stubs[FXT_PLT_CALLS * FXT_PLT_STUB_BYTES] __attribute__((aligned(128)));
 
-static void enter_by_slot(struct model_worker *worker, uintptr_t *slot)
+static void enter_by_word(struct model_worker *worker, uintptr_t *word)
 {
 	static void (*const functions[])(void) = {nothing_1, nothing_2, nothing_3};
 	uintptr_t function = ADDRESS(functions[model_below(worker, 3)]);
 
 	atomic_fetch_add(&worker->functions_entered, 1);
-	if (fxt_entry_quick(slot, function))
-		fxt_slot_enter(fxt_self, slot, function);
+	if (fxt_entry_quick(word, function))
+		fxt_return_word_enter(fxt_self, word, function);
 }
 
 /* Enters and leaves a function as the hooks at entries and the return thunks do. Such a function may make a
  * tail call, which returns to the same thunk. Some of the return addresses are new. */
-static __attribute__((noinline)) void call_by_slot(struct fxt_thread *thread, struct model_worker *worker,
+static __attribute__((noinline)) void call_by_word(struct fxt_thread *thread, struct model_worker *worker,
 						   void (*inside)(struct model_worker *))
 {
 	static atomic_uint call_sites;
-	uintptr_t site = model_below(worker, 50) ? ADDRESS(call_by_slot) + model_below(worker, 64)
-						 : ADDRESS(call_by_slot) + atomic_fetch_add(&call_sites, 1);
+	uintptr_t site = model_below(worker, 50) ? ADDRESS(call_by_word) + model_below(worker, 64)
+						 : ADDRESS(call_by_word) + atomic_fetch_add(&call_sites, 1);
 	struct fxt_in_progress *before = thread->open;
-	volatile uintptr_t slot = site;
+	volatile uintptr_t word = site;
 	unsigned entered = model_below(worker, 4) ? 1 : 2, i;
 
 	for (i = 0; i < entered; i++)
-		enter_by_slot(worker, (uintptr_t *)&slot);
-	if (fxt_return_place(slot) != site)
-		model_fail("a thunk goes on at %lx instead of %lx", (unsigned long)fxt_return_place(slot),
+		enter_by_word(worker, (uintptr_t *)&word);
+	if (fxt_return_place(word) != site)
+		model_fail("a thunk goes on at %lx instead of %lx", (unsigned long)fxt_return_place(word),
 			    (unsigned long)site);
 	if (inside)
 		inside(worker);
-	if (slot != site && fxt_return_quick((uintptr_t)&slot))
-		fxt_slot_leave(fxt_self, (uintptr_t)&slot);
+	if (word != site && fxt_return_quick((uintptr_t)&word))
+		fxt_return_word_leave(fxt_self, (uintptr_t)&word);
 	atomic_fetch_add(&worker->functions_left, entered);
 	model_balanced(thread, before);
 }
 
 #else
 
-#define call_by_slot call_function
+#define call_by_word call_function
 
 #endif
 
@@ -420,7 +420,7 @@ void model_write(struct model_worker *worker, void (*inside)(struct model_worker
 		call_function(thread, worker, inside);
 		break;
 	case 3:
-		call_by_slot(thread, worker, inside);
+		call_by_word(thread, worker, inside);
 		break;
 	case 4:
 	case 5:

@@ -19,7 +19,7 @@ struct fxt_record_options {
 	char *threshold_ns;
 	const char *filter, *depth;     /* of functions */
 	const char *patch;              /* which functions are patched; NULL: none */
-	const char *plt;                /* which functions of libraries are recorded; NULL: as categories say */
+	const char *plt;                /* which functions of libraries are recorded; NULL: by category */
 	const char *callers;            /* whose calls are recorded */
 	char *explain_ns;
 	const char *stacks;

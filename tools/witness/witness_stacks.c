@@ -127,7 +127,8 @@ static struct frame frame_at(struct fxt_space *space, uint64_t pc, bool was_inte
 /* Returns whether the frame is a return thunk of the agent's: agent/stacks/return_thunk.h. */
 static bool is_thunk(const struct frame *frame)
 {
-	const char *path = frame->module ? fxt_module_path(frame->module) : "", *base = strrchr(path, '/'), *name;
+	const char *path = frame->module ? fxt_module_path(frame->module) : "", *base = strrchr(path, '/');
+	const char *name;
 	uint64_t start;
 
 	if (strcmp(base ? base + 1 : path, "libfxtagent.so"))

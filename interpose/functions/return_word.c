@@ -1,5 +1,5 @@
-/* Functions that call a hook only when they are entered: see entry.h. Such a function is known by its
- * slot, the word of the stack that has the address it returns to. That word is the frame of its entry among
+/* Functions that call a hook only when they are entered: see entry.h. Such a function is known by its return
+ * word, the word of the stack that has the address it returns to. That word is the frame of its entry among
  * the calls in progress. */
 #include "agent/emit/filtered.h"
 #include "agent/stacks/return_thunk.h"
@@ -7,21 +7,21 @@
 
 #if defined(__x86_64__)
 
-static bool has_slot(struct fxt_thread *thread, const struct fxt_in_progress *entry, uintptr_t slot)
+static bool has_word(struct fxt_thread *thread, const struct fxt_in_progress *entry, uintptr_t return_word)
 {
-	return entry >= fxt_in_progress_entries(thread) && entry->frame == slot &&
+	return entry >= fxt_in_progress_entries(thread) && entry->frame == return_word &&
 	       fxt_in_progress_function(entry);
 }
 
-/* Ends the functions that were left by longjmp or an exception before this one is entered. A slot that has no
- * thunk has been written to by another call than the function whose slot it was. */
-static void drop_stale(struct fxt_thread *thread, uintptr_t slot, uintptr_t address, bool is_tail)
+/* Ends the functions that were left by longjmp or an exception before this one is entered. A return word that
+ * has no thunk has been written to by another call than the function whose return word it was. */
+static void drop_stale(struct fxt_thread *thread, uintptr_t return_word, uintptr_t address, bool is_tail)
 {
 	const struct fxt_in_progress *open = thread->open;
 
-	if (slot >= open[-1].frame)
-		fxt_in_progress_drop_stale(thread, slot, address, address, fxt_now(thread));
-	while (!is_tail && has_slot(thread, thread->open - 1, slot))
+	if (return_word >= open[-1].frame)
+		fxt_in_progress_drop_stale(thread, return_word, address, address, fxt_now(thread));
+	while (!is_tail && has_word(thread, thread->open - 1, return_word))
 		fxt_in_progress_close_above(thread, thread->open - 2);
 	if (thread->open != open)
 		thread->filtered.hidden = 0;
@@ -37,9 +37,9 @@ static void tell_full(void)
 				 "more places than there are return thunks");
 }
 
-void fxt_slot_enter(struct fxt_thread *thread, uintptr_t *slot, uintptr_t address)
+void fxt_return_word_enter(struct fxt_thread *thread, uintptr_t *return_word, uintptr_t address)
 {
-	uintptr_t place = *slot, frame = (uintptr_t)slot, thunk;
+	uintptr_t place = *return_word, frame = (uintptr_t)return_word, thunk;
 	struct fxt_in_progress *entry;
 	uint32_t hidden, deep;
 	/* The tail call of a function that has a thunk returns to that thunk. */
@@ -60,7 +60,7 @@ void fxt_slot_enter(struct fxt_thread *thread, uintptr_t *slot, uintptr_t addres
 	else
 		fxt_function_enter(thread, frame, address, address, fxt_return_place(place));
 	if (thread->open == entry + 1 && fxt_in_progress_function(entry) == address) {
-		fxt_slot_set(entry, slot, thunk);
+		fxt_return_word_set(entry, return_word, thunk);
 		return;
 	}
 	/* The function has no entry, and so its end is not seen. */
@@ -69,11 +69,11 @@ void fxt_slot_enter(struct fxt_thread *thread, uintptr_t *slot, uintptr_t addres
 		fxt_in_progress_set_deep_count(thread, deep);
 }
 
-void fxt_slot_leave(struct fxt_thread *thread, uintptr_t slot)
+void fxt_return_word_leave(struct fxt_thread *thread, uintptr_t return_word)
 {
 	struct fxt_in_progress *entry = thread->open - 1;
 
-	while (entry >= fxt_in_progress_entries(thread) && !has_slot(thread, entry, slot))
+	while (entry >= fxt_in_progress_entries(thread) && !has_word(thread, entry, return_word))
 		entry--;
 	if (entry < fxt_in_progress_entries(thread))
 		return;
@@ -83,8 +83,8 @@ void fxt_slot_leave(struct fxt_thread *thread, uintptr_t slot)
 	thread->filtered.hidden = 0;
 	if (thread->deep_count)
 		fxt_in_progress_set_deep_count(thread, 0);
-	while (has_slot(thread, thread->open - 1, slot))
-		fxt_function_exit(thread, slot, thread->open[-1].function);
+	while (has_word(thread, thread->open - 1, return_word))
+		fxt_function_exit(thread, return_word, thread->open[-1].function);
 }
 
 #endif
