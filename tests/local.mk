@@ -330,6 +330,7 @@ E2E_TESTS = \
 	tests/check_docs.sh \
 	tests/check_expand.sh \
 	tests/check_exports.sh \
+	tests/check_registers.sh \
 	tests/check_rooms.sh \
 	tests/e2e/budget.sh \
 	tests/e2e/callers.sh \

@@ -123,6 +123,7 @@ struct fxt_thread {
 	uint64_t last_ns;               /* the last time that the thread got from its clock */
 	struct fxt_clock_line clock;    /* the line by which the thread computes the time */
 	uint64_t usual_ns;              /* a call is usual if it takes less: fxt_is_usual() */
+	uint64_t usual_function_ns;     /* the same of functions, which FXT_CALLERS is not about */
 	uint64_t no_room_before_ns;     /* the time until which the storage has no room: fxt_has_no_room() */
 	struct fxt_in_progress *open;   /* the entry that the next call in progress gets */
 	struct fxt_held_lock *held_top; /* the element of `held` that the next lock gets */

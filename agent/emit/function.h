@@ -223,7 +223,7 @@ fxt_function_exit_try(struct fxt_thread *thread, uintptr_t address, uint64_t *en
 	}
 	start_ns = entry->start_ns;
 	*end_ns = fxt_clock_step(thread, *end_ns);
-	if (!fxt_is_usual(thread, start_ns, *end_ns)) {
+	if (FXT_UNLIKELY(*end_ns - start_ns >= thread->usual_function_ns)) {
 		fxt_lane_lower(thread, lane);
 		return FXT_EXIT_UNUSUAL;
 	}

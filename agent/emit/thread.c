@@ -237,7 +237,7 @@ static void make_ready(struct fxt_thread *thread)
 	thread->index = (uint8_t)index;
 	thread->event_thread = fxt_event_thread(index);
 	if (!index)
-		thread->usual_ns = 0;
+		thread->usual_ns = thread->usual_function_ns = 0;
 	thread->ready = true;
 	fxt_in_progress_shape(thread);
 	put_thread_record(thread);
@@ -289,8 +289,24 @@ void fxt_thread_begins_again(struct fxt_thread *thread)
 	fxt_set_self_ending(thread);
 }
 
+/* Returns how long a call may take to be usual: fxt_is_usual(). `is_looked_at` tells whether a threshold or a
+ * filter has a look at every call. */
+static uint64_t usual_ns(bool is_looked_at)
+{
+	const struct fxt_config *config = &fxt_agent.config;
+	uint64_t ns = config->triggers.most_ns;
+
+	if (config->explain_ns && config->explain_ns < ns)
+		ns = config->explain_ns;
+	if (config->least_stack_ns < ns)
+		ns = config->least_stack_ns;
+	return is_looked_at || config->triggers.least_ns ? 0 : ns;
+}
+
 static void begin_life(struct fxt_thread *thread, uint32_t own_tid)
 {
+	const struct fxt_config *config = &fxt_agent.config;
+
 	thread->in_use = true;
 	thread->ready = false;
 	thread->pid = fxt_agent.koid;
@@ -299,14 +315,8 @@ static void begin_life(struct fxt_thread *thread, uint32_t own_tid)
 	thread->starts = atomic_load_explicit(&fxt_agent.starts, memory_order_relaxed);
 	forget_page(thread);
 	thread->pages.none[0] = thread->pages.none[1] = 0;
-	thread->usual_ns = fxt_agent.config.triggers.most_ns;
-	if (fxt_agent.config.explain_ns && fxt_agent.config.explain_ns < thread->usual_ns)
-		thread->usual_ns = fxt_agent.config.explain_ns;
-	if (fxt_agent.config.least_stack_ns < thread->usual_ns)
-		thread->usual_ns = fxt_agent.config.least_stack_ns;
-	if (fxt_agent.config.has_threshold || fxt_agent.config.filters_callers ||
-	    fxt_agent.config.triggers.least_ns)
-		thread->usual_ns = 0;
+	thread->usual_ns = usual_ns(config->has_threshold || config->filters_callers);
+	thread->usual_function_ns = usual_ns(config->has_threshold);
 	fxt_explain_reset(thread);
 	fxt_program_text_forget(thread);
 	thread->commit = 0;
@@ -531,4 +541,6 @@ void fxt_threads_after_fork(bool returns)
 	 * when they end: fxt_room_unusual(). */
 	if (thread->usual_ns > LEAST_FORK_NS)
 		thread->usual_ns = LEAST_FORK_NS;
+	if (thread->usual_function_ns > LEAST_FORK_NS)
+		thread->usual_function_ns = LEAST_FORK_NS;
 }
