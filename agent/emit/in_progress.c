@@ -43,7 +43,7 @@ void fxt_in_progress_set_deep_count(struct fxt_thread *thread, uint32_t count)
  * the entry. */
 static void close_entry(struct fxt_thread *thread, struct fxt_in_progress *entry, uint64_t end_ns)
 {
-	uint64_t start_ns = entry->start_ns, names = entry->names;
+	uint64_t start_ns = entry->start_ns, names = entry->names, left_ns = thread->left_ns;
 	uint64_t stopped_ns = atomic_load_explicit(&fxt_agent.stopped_ns, memory_order_relaxed);
 	uintptr_t function = fxt_in_progress_function(entry);
 	uint64_t *at;
@@ -64,12 +64,14 @@ static void close_entry(struct fxt_thread *thread, struct fxt_in_progress *entry
 		end_ns = thread->vfork.left_ns;
 	if (start_ns <= stopped_ns && stopped_ns < end_ns)
 		end_ns = stopped_ns;
-	/* The stack is not the one that the call was made from any more. */
-	thread->left_ns = start_ns;
+	/* The stack is not the one that the call was made from any more. A handler may have come while
+	 * another call was closed; it gives back what it found, and so does a child that it forks. */
+	thread->left_ns = end_ns;
 	if (function)
 		fxt_function_complete(thread, function, start_ns, end_ns);
 	else if ((at = fxt_room_left(thread, start_ns, end_ns, 0, fxt_category_of(names))))
 		fxt_complete(thread, at, end_ns, names, 0);
+	thread->left_ns = left_ns;
 }
 
 void fxt_in_progress_close_above(struct fxt_thread *thread, struct fxt_in_progress *entry)

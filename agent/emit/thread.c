@@ -321,7 +321,6 @@ static void begin_life(struct fxt_thread *thread, uint32_t own_tid)
 	fxt_program_text_forget(thread);
 	thread->commit = 0;
 	thread->watched_errno = thread->first_errno = 0;
-	thread->left_ns = 0;
 	thread->born_ns = 0;
 	thread->life = thread->expects = thread->vfork.link = 0;
 	thread->vfork.child = 0;

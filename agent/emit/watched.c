@@ -126,11 +126,12 @@ static const char *event_name(uint64_t header, size_t *bytes)
 }
 
 /* Returns the stack of a call that is about to be committed and took so long; 0: it gets none. */
-static uint32_t stack_of(const struct fxt_thread *thread, uint64_t header, uint64_t start_ns, uint64_t ns)
+static uint32_t stack_of(const struct fxt_thread *thread, uint64_t header, uint64_t end_ns, uint64_t ns)
 {
 	unsigned category = (unsigned)fxt_get_event_category(header) - FXT_STR_CATEGORIES;
 
-	if (start_ns == thread->left_ns || category >= FXT_CATEGORY_COUNT ||
+	/* The start may have been moved: fxt_room_left(). */
+	if (end_ns == thread->left_ns || category >= FXT_CATEGORY_COUNT ||
 	    ns < fxt_agent.config.stack_ns[category])
 		return 0;
 	return fxt_call_stack_of(thread, fxt_agent.config.stack_frames[category]);
@@ -158,7 +159,7 @@ void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header
 		thread->commit &= ~(unsigned)FXT_COMMIT_WATCHED;
 	thread->watched_errno = thread->first_errno = 0;
 	if (start_ns) {
-		stack = stack_of(thread, header, start_ns, ns);
+		stack = stack_of(thread, header, end_ns, ns);
 		at = fxt_put_stack(at - 1, FXT_STR_stack, stack);
 		*at++ = end_ns;
 		explained = stack != 0;
