@@ -297,6 +297,7 @@ check_DATA += $(HOST_SO) tests/apps/host_own_malloc
 CLEANFILES += $(HOST_SO) tests/apps/host_own_malloc
 # Compiled by the scripts that run them.
 EXTRA_DIST += tests/apps/host_handlers.c tests/apps/host_locked.c tests/apps/host_names.c
+EXTRA_DIST += tests/apps/plt_calls.c tests/apps/plt_lib.c
 EXTRA_DIST += tests/apps/host_library.c tests/apps/host_witness.c tests/apps/objects_library.c
 
 if HAVE_CXX
@@ -343,6 +344,7 @@ E2E_TESTS = \
 	tests/e2e/culprits.sh \
 	tests/e2e/descriptors.sh \
 	tests/e2e/ends.sh \
+	tests/e2e/entries.sh \
 	tests/e2e/follow.sh \
 	tests/e2e/functions.sh \
 	tests/e2e/hostile.sh \
@@ -363,6 +365,7 @@ E2E_TESTS = \
 	tests/e2e/objects.sh \
 	tests/e2e/owns.sh \
 	tests/e2e/perfetto.sh \
+	tests/e2e/plt.sh \
 	tests/e2e/progress.sh \
 	tests/e2e/quiet.sh \
 	tests/e2e/real.sh \
@@ -384,6 +387,14 @@ E2E_HELPERS = tests/e2e/bounded.py tests/e2e/hostile.py tests/e2e/hosts_lib.sh t
 # The providers of managed.sh, which keep a model of what they write.
 E2E_HELPERS += tests/manager/compare_archive.py tests/manager/hostile_providers.py \
 	tests/manager/model_provider.py
+# The programs that entries.sh compiles, and what compares their counts.
+E2E_HELPERS += tests/e2e/entries.py
+EXTRA_DIST += tests/functions/args.c tests/functions/coroutines.c tests/functions/counted.h \
+	tests/functions/dlopen.c tests/functions/dlopen_lib.c tests/functions/exceptions.cc \
+	tests/functions/fork.c tests/functions/longjmp.c tests/functions/realigned.c \
+	tests/functions/recursion.c tests/functions/registers.c tests/functions/signals.c \
+	tests/functions/sleeps.c tests/functions/tailcalls.c tests/functions/templates.cc \
+	tests/functions/threads.c tests/functions/uncaught.cc
 TESTS += $(E2E_TESTS)
 EXTRA_DIST += $(E2E_TESTS) $(E2E_HELPERS)
 
@@ -419,7 +430,7 @@ TEST_EXPORTS = \
 	FXT_AGENT='$(abs_top_builddir)/.libs/libfxtagent.so'; export FXT_AGENT; \
 	CC='$(CC)'; export CC; CXX='$(CXX)'; export CXX; \
 	unset FXT_CATEGORIES FXT_OUTPUT FXT_BUFFERING_MODE FXT_BUFFER_SIZE_MB FXT_MAX_SIZE_MB; \
-	unset FXT_CALLERS FXT_DEPTH FXT_FILTER; \
+	unset FXT_CALLERS FXT_DEPTH FXT_FILTER FXT_PATCH FXT_PLT FXT_STACKS; \
 	unset FXT_THRESHOLD_NS FXT_EXPLAIN_NS FXT_ON_FULL FXT_QUIET FXT_FOLLOW FXT_START FXT_SIGNAL; \
 	unset FXT_TRIGGER FXT_TRIGGER_KEEP; \
 	unset FXT_HEAP_TRACK_BYTES FXT_SHARED FXT_NAMESPACE FXT_MANAGER FXT_STORAGE FXT_SANITIZER FXT_BUDGET;

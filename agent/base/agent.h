@@ -166,7 +166,7 @@ struct fxt_thread {
 	/* Records that need a look: watched.c, deferred.h. */
 	unsigned commit;                /* what is due at the next commit: enum fxt_commit_way; 0: nothing */
 	int watched_errno;              /* the error of the call that is recorded, for triggers; 0: none */
-	uint64_t left_ns;               /* the end of the call that is closed, which has no stack; 0: none is */
+	uint64_t left_ns;               /* the end of the call that is closed, which has no stack; or 0 */
 	int first_errno;                /* the same, if its call site has not failed so before */
 	uint64_t born_ns;               /* the time when the child of a fork began; 0 in other processes */
 

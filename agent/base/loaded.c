@@ -9,7 +9,10 @@
 #include <sys/ifunc.h>
 #endif
 
-enum { HIDDEN_VERSION = 0x8000 };
+/* The index of the first version that an object defines, behind those of local and global symbols. */
+enum { HIDDEN_VERSION = 0x8000, FIRST_VERSION = 2 };
+
+const char fxt_loaded_first_version[] = "";
 
 static const struct link_map *own_of(const struct link_map *object)
 {
@@ -128,6 +131,9 @@ static bool is_meant(const struct fxt_loaded *t, uint32_t i, const char *name, c
 		return true;
 	if (!version)
 		return !(t->versions[i] & HIDDEN_VERSION);
+	/* The loader takes it although newer versions hide it. */
+	if (version == fxt_loaded_first_version)
+		return (t->versions[i] & ~HIDDEN_VERSION) <= FIRST_VERSION;
 	/* The loader takes a symbol without a version for all of them. */
 	if (t->versions[i] <= VER_NDX_GLOBAL)
 		return true;

@@ -61,6 +61,10 @@ static inline bool fxt_loaded_may_have(const struct fxt_loaded *t, const struct 
 	return (((const uint64_t *)(t->gnu_hash + 4))[hash / 64 & (t->gnu_hash[2] - 1)] & bits) == bits;
 }
 
+/* Stands for the version of a reference that names none: that of an object which was linked when the object
+ * with the function had no versions. */
+extern const char fxt_loaded_first_version[] __attribute__((visibility("hidden")));
+
 /* Returns the function that the object exports by that name, in that version or, if `version` is NULL, in
  * its default version. An object without versions has each function in all versions. Returns NULL if there
  * is none. */

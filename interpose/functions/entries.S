@@ -13,6 +13,30 @@
 
 #define SAVED 72                        /* bytes of the registers that SAVE pushes */
 
+/* The language of unwind tables, for rules that the assembler has no directives for. r7 is the stack pointer,
+ * and r16 the address at which the thread is. Valgrind ends the program if it meets an operation that it does
+ * not know, such as `or`. */
+#define DW_CFA_def_cfa_expression 0x0f
+#define DW_CFA_val_expression 0x16
+#define DW_OP_deref 0x06
+#define DW_OP_const1u 0x08
+#define DW_OP_const1s 0x09
+#define DW_OP_const4s 0x0d
+#define DW_OP_and 0x1a
+#define DW_OP_minus 0x1c
+#define DW_OP_plus 0x22
+#define DW_OP_plus_uconst 0x23
+#define DW_OP_shl 0x24
+#define DW_OP_ge 0x2a
+#define DW_OP_lit(n) (0x30 + n)
+#define DW_OP_breg(n) (0x70 + n)
+/* Tells whether a stub or a thunk has pushed its word: 1 or 0. It has `pushed` bytes of code before that; the
+ * jump at the end of a group comes always afterwards. That jump is at a multiple of 8, so only one of the two
+ * numbers that are added is 1. */
+#define IS_PUSHED(pushed) \
+	DW_OP_breg(16), 0, DW_OP_lit(7), DW_OP_and, DW_OP_lit(pushed), DW_OP_ge, \
+	DW_OP_breg(16), 0, DW_OP_const1u, 127, DW_OP_and, DW_OP_const1u, 120, DW_OP_ge, DW_OP_plus
+
 .macro SAVE
 	pushq %rax
 	.cfi_adjust_cfa_offset 8
@@ -214,13 +238,16 @@ END fxt_entry_patched
 
 /* -- Calls through procedure linkage tables --------------------------------------------------------- */
 
-/* The stub of each call pushes its number. The number's place gets the address to go on at. */
+/* The stub of each call pushes its number. The number's place gets the address to go on at. A signal may come
+ * between the two instructions, and an unwinder then needs to know that there is a word more on the stack. */
 	.globl fxt_plt_stubs
 	.hidden fxt_plt_stubs
-	.balign 64
+	.balign 128
 	.type fxt_plt_stubs, @function
 fxt_plt_stubs:
 	.cfi_startproc
+	.cfi_escape DW_CFA_def_cfa_expression, 20, DW_OP_breg(7), 8, IS_PUSHED(5), DW_OP_lit(3), DW_OP_shl, \
+		DW_OP_plus
 	.set i, 0
 	.rept FXT_PLT_CALLS / FXT_PLT_STUB_GROUP
 	.rept FXT_PLT_STUB_GROUP - 1
@@ -265,14 +292,10 @@ END plt_common
 
 /* -- Return thunks ----------------------------------------------------------------------------------- */
 
-/* Each thunk pushes its number to where the function's return address was. The number's place gets the
- * address to go on at, so an unwinder finds it there. */
+/* Each thunk pushes the address to go on at to where the function's return address was, so an unwinder finds
+ * it there, whenever a signal comes. */
 BEGIN return_common
 	SAVE
-	movl SAVED(%rsp), %ecx
-	leaq fxt_return_places(%rip), %rax
-	movq (%rax,%rcx,8), %rax
-	movq %rax, SAVED(%rsp)
 	leaq SAVED(%rsp), %rdi
 	call fxt_return_quick
 	testl %eax, %eax
@@ -294,11 +317,10 @@ fxt_return_thunks:
 	.set i, 0
 	.rept FXT_RETURN_THUNKS / FXT_RETURN_THUNK_GROUP
 	.rept FXT_RETURN_THUNK_GROUP - 1
-	.byte 0x68                              /* pushq $i */
-	.long i
+	.byte 0xff, 0x35                        /* pushq fxt_return_places + 8 * i(%rip) */
+	.long fxt_return_places + FXT_RETURN_THUNK_BYTES * i - (. + 4)
 	.byte 0xeb                              /* jmp to the end of the group */
-	.byte (FXT_RETURN_THUNK_GROUP - 1 - i % FXT_RETURN_THUNK_GROUP) * FXT_RETURN_THUNK_BYTES - 7
-	int3
+	.byte (FXT_RETURN_THUNK_GROUP - 1 - i % FXT_RETURN_THUNK_GROUP) * FXT_RETURN_THUNK_BYTES - 8
 	.set i, i + 1
 	.endr
 	jmp return_common
@@ -309,35 +331,30 @@ fxt_return_thunks:
 
 /* The unwind table of the thunks. Its rules need more than the assembler has directives for:
  *
- *	return address          the word of fxt_return_places that belongs to the thunk. It is as far from the
+ *	return address          on the stack, if the thunk has pushed it. Otherwise it is the word of
+ *	                        fxt_return_places that belongs to the thunk. It is as far from the
  *	                        thunk as the first word is from the first thunk. The linker knows how far both
  *	                        are from a place here, and the difference of the two is wanted.
  *	stack pointer           as it is, because the function has returned; one word more if the thunk has
- *	                        pushed its number
+ *	                        pushed the address
  *	CFA                     the stack pointer and 1. Unwinders tell frames apart by their CFA, and the
  *	                        caller's frame has the stack pointer's value.
- *
- * r16 is the address at which the thread is in the thunk (DW_OP_breg16), r7 the stack pointer.
  */
-#define DW_CFA_def_cfa_expression 0x0f
-#define DW_CFA_val_expression 0x16
-#define DW_OP_deref 0x06
-#define DW_OP_const1u 0x08
-#define DW_OP_const1s 0x09
-#define DW_OP_const4s 0x0d
-#define DW_OP_and 0x1a
-#define DW_OP_minus 0x1c
-#define DW_OP_plus 0x22
-#define DW_OP_plus_uconst 0x23
-#define DW_OP_shl 0x24
-#define DW_OP_ge 0x2a
-#define DW_OP_lit(n) (0x30 + n)
-#define DW_OP_breg(n) (0x70 + n)
-
 	/* Pushes the stack pointer as the thunk found it. */
 	.macro FOUND_STACK
-	.byte DW_OP_breg(7), 0, DW_OP_breg(16), 0, DW_OP_lit(7), DW_OP_and, DW_OP_lit(5), DW_OP_ge
-	.byte DW_OP_lit(3), DW_OP_shl, DW_OP_plus
+	.byte DW_OP_breg(7), 0, IS_PUSHED(6), DW_OP_lit(3), DW_OP_shl, DW_OP_plus
+	.endm
+
+	/* Pushes the address of the thunk's word of fxt_return_places. */
+	.macro PLACE
+	.byte DW_OP_breg(16), 0, DW_OP_const1s, 0xf8, DW_OP_and
+	.byte DW_OP_const4s
+	.long fxt_return_places - .
+	.byte DW_OP_plus
+	.byte DW_OP_const4s
+	.long fxt_return_thunks - .
+	.byte DW_OP_minus
+	.byte DW_OP_lit(6), DW_OP_minus         /* as far are the two numbers apart */
 	.endm
 
 	.section .eh_frame, "a", @unwind
@@ -366,15 +383,10 @@ fxt_return_thunks:
 	.uleb128 0
 	.byte DW_CFA_val_expression, 16
 	.uleb128 4f - 3f
-3:	.byte DW_OP_breg(16), 0, DW_OP_const1s, 0xf8, DW_OP_and
-	.byte DW_OP_const4s
-	.long fxt_return_places - .
-	.byte DW_OP_plus
-	.byte DW_OP_const4s
-	.long fxt_return_thunks - .
-	.byte DW_OP_minus
-	.byte DW_OP_lit(6), DW_OP_minus         /* as far are the two numbers apart */
-	.byte DW_OP_deref
+3:	PLACE
+	.byte DW_OP_breg(7), 0
+	PLACE
+	.byte DW_OP_minus, DW_OP_lit(0), IS_PUSHED(6), DW_OP_minus, DW_OP_and, DW_OP_plus, DW_OP_deref
 4:	.balign 8
 6:
 

@@ -37,17 +37,21 @@ static const char *const excluded[] = {
 	"*setjmp", "*longjmp*", "vfork", "__vfork", "getcontext", "setcontext", "swapcontext", "makecontext",
 	"mcount", "_mcount", "__fentry__", "__cyg_profile_func_*", "__stack_chk_fail", "__morestack*",
 	"__gmon_start__", "_ITM_*", "__cxa_finalize",
+	/* What they return begins with their caller, and would begin with a thunk. */
+	"backtrace", "unw_getcontext", "__unw_getcontext", "_U*_getcontext",
 };
 
 /* A module with its tables and its bounds in memory. */
 struct module {
 	struct fxt_loaded tables;
+	const ElfW(Dyn) *entries;       /* its dynamic section */
 	const char *file;               /* its name without directories */
 	uintptr_t low, high;
 	uintptr_t fixed_low, fixed_high;        /* the loader has made these pages read-only */
+	bool is_open;                   /* they are writable at the moment */
 };
 
-/* The modules, in the loader's order. */
+/* The modules that the program began with, in the loader's order. */
 static struct module *modules;
 static size_t module_count;
 
@@ -63,7 +67,8 @@ static bool is_any(const char *name, const char *const *patterns, size_t count)
 
 #define IS_ANY(name, patterns) is_any(name, patterns, sizeof(patterns) / sizeof((patterns)[0]))
 
-/* Reads a module. Returns false if it has no tables or no headers. */
+/* Reads a module. Returns false if it has no tables or no headers, or if it is the kernel's (vDSO): that is
+ * in the loader's list, but the loader finds no functions there. */
 static bool read_module(const struct link_map *object, struct module *module)
 {
 	const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)object->l_addr;
@@ -72,8 +77,8 @@ static bool read_module(const struct link_map *object, struct module *module)
 	const char *slash;
 	unsigned count, i;
 
-	*module = (struct module){.low = UINTPTR_MAX};
-	if (!fxt_loaded_read(object, &module->tables))
+	*module = (struct module){.low = UINTPTR_MAX, .entries = object->l_ld};
+	if (object->l_addr == getauxval(AT_SYSINFO_EHDR) || !fxt_loaded_read(object, &module->tables))
 		return false;
 	if (object == fxt_loaded_first()) {
 		segment = (const ElfW(Phdr) *)getauxval(AT_PHDR);
@@ -99,12 +104,11 @@ static bool read_module(const struct link_map *object, struct module *module)
 	return module->high;
 }
 
-/* Returns the name of the version in which a module needs the symbol; NULL: in its default version. */
-static const char *version_of(const struct fxt_loaded *tables, size_t symbol)
+/* Returns the name of the version with that index, among those that a module needs of others. */
+static const char *needed_version(const struct fxt_loaded *tables, unsigned index)
 {
-	enum { HIDDEN_VERSION = 0x8000, FIRST_OWN = 2 };
-	unsigned index = tables->versions ? tables->versions[symbol] & ~HIDDEN_VERSION : 0, i;
-	const char *at = index >= FIRST_OWN ? tables->needs : NULL, *name;
+	const char *at = tables->needs, *name;
+	unsigned i;
 
 	while (at) {
 		const ElfW(Verneed) *need = (const ElfW(Verneed) *)at;
@@ -118,34 +122,65 @@ static const char *version_of(const struct fxt_loaded *tables, size_t symbol)
 	return NULL;
 }
 
-/* Returns whether the loader has not filled the word yet. The word has the address of code in the module's
- * table then, which pushes the number of the relocation. */
-static bool is_unfilled(const struct module *module, uintptr_t value, size_t number)
+/* Returns the name of the version with that index, among those of a module's own functions. */
+static const char *own_version(const struct fxt_loaded *tables, unsigned index)
 {
-	static const uint8_t landing[] = {0xf3, 0x0f, 0x1e, 0xfa};
-	enum { PUSH = 0x68 };
-	const uint8_t *code = (const uint8_t *)value;
-	uint32_t pushed;
+	const char *at = tables->definitions;
 
-	if (value < module->low || value + 16 > module->high)
-		return false;
-	if (!memcmp(code, landing, sizeof(landing)))
-		code += sizeof(landing);
-	memcpy(&pushed, code + 1, sizeof(pushed));
-	return *code == PUSH && pushed == number;
+	while (at) {
+		const ElfW(Verdef) *definition = (const ElfW(Verdef) *)at;
+
+		if (definition->vd_ndx == index)
+			return tables->strings + ((const ElfW(Verdaux) *)(at + definition->vd_aux))->vda_name;
+		at = definition->vd_next ? at + definition->vd_next : NULL;
+	}
+	return NULL;
+}
+
+/* Returns the name of the version that a module's symbol refers to: a version of another module or, of a
+ * function that the module has itself, one of its own. */
+static const char *version_of(const struct fxt_loaded *tables, size_t symbol)
+{
+	enum { HIDDEN_VERSION = 0x8000 };
+	unsigned index = tables->versions ? tables->versions[symbol] & ~HIDDEN_VERSION : VER_NDX_GLOBAL;
+	const char *version = NULL;
+
+	if (index > VER_NDX_GLOBAL) {
+		version = needed_version(tables, index);
+		if (!version)
+			version = own_version(tables, index);
+	}
+	return version ? version : fxt_loaded_first_version;
+}
+
+/* Returns the function as the loader finds it in one module. */
+static uintptr_t find_in(const struct module *module, const struct fxt_export_name *name, const char *version)
+{
+	void *found = fxt_loaded_find(&module->tables, name, version);
+
+	if (!found && version == fxt_loaded_first_version)
+		found = fxt_loaded_find(&module->tables, name, NULL);
+	return (uintptr_t)found;
+}
+
+/* Returns whether the loader has not filled the word yet. The word has an address in the module's linkage
+ * table then, and not that of a function of the module which is meant. */
+static bool is_unfilled(const struct module *module, uintptr_t value, const struct fxt_export_name *name,
+			const char *version)
+{
+	return value >= module->low && value < module->high && value != find_in(module, name, version);
 }
 
 /* Returns the function that the loader would find. */
-static uintptr_t find(const char *text, const char *version)
+static uintptr_t find(const struct fxt_export_name *name, const char *version)
 {
-	struct fxt_export_name name = fxt_export_name(text);
 	const struct module *module;
-	void *found = NULL;
+	uintptr_t found = 0;
 
 	for (module = modules; module < modules + module_count && !found; module++)
-		if (fxt_loaded_may_have(&module->tables, &name))
-			found = fxt_loaded_find(&module->tables, &name, version);
-	return (uintptr_t)found;
+		if (fxt_loaded_may_have(&module->tables, name))
+			found = find_in(module, name, version);
+	return found;
 }
 
 /* Returns the module that the address lies in, or NULL. */
@@ -165,33 +200,46 @@ static bool is_own(const struct module *module)
 	return module->tables.base == fxt_loaded_own()->l_addr;
 }
 
-/* Fills a word. */
-static bool fill(const struct module *module, uintptr_t *word, uintptr_t address)
+static bool protect_fixed(const struct module *module, int protection)
 {
-	const uintptr_t page = getauxval(AT_PAGESZ), at = (uintptr_t)word & -page;
-	bool is_fixed = at >= module->fixed_low && at < module->fixed_high;
+	return !FXT_SYSCALL3(SYS_mprotect, module->fixed_low, module->fixed_high - module->fixed_low,
+			     protection);
+}
 
-	if (is_fixed && FXT_SYSCALL3(SYS_mprotect, at, page, PROT_READ | PROT_WRITE))
-		return false;
+/* Fills a word. The pages stay writable until all words are filled: programs with many libraries have tens of
+ * thousands of such words. */
+static bool fill(struct module *module, uintptr_t *word, uintptr_t address)
+{
+	const uintptr_t at = (uintptr_t)word;
+
+	if (at >= module->fixed_low && at < module->fixed_high && !module->is_open) {
+		if (!protect_fixed(module, PROT_READ | PROT_WRITE))
+			return false;
+		module->is_open = true;
+	}
 	__atomic_store_n(word, address, __ATOMIC_RELEASE);
-	if (is_fixed)
-		FXT_SYSCALL3(SYS_mprotect, at, page, PROT_READ);
 	return true;
 }
 
 /* Gives a stub to the function of one relocation. Returns false if there is none left. */
-static bool redirect(const struct module *module, const ElfW(Rela) * relocation, size_t number)
+static bool redirect(struct module *module, const ElfW(Rela) * relocation)
 {
 	size_t symbol = ELF64_R_SYM(relocation->r_info);
 	const char *name = module->tables.strings +
 			   ((const ElfW(Sym) *)module->tables.symbols)[symbol].st_name;
 	uintptr_t *word = (uintptr_t *)(module->tables.base + relocation->r_offset), target = *word, stub;
+	struct fxt_export_name wanted;
 	const struct module *owner;
+	const char *version;
 
 	if (IS_ANY(name, excluded))
 		return true;
-	if (is_unfilled(module, target, number))
-		target = find(name, version_of(&module->tables, symbol));
+	if (target >= module->low && target < module->high) {
+		wanted = fxt_export_name(name);
+		version = version_of(&module->tables, symbol);
+		if (is_unfilled(module, target, &wanted, version))
+			target = find(&wanted, version);
+	}
 	owner = target ? module_of(target) : NULL;
 	if (!owner || is_own(owner))
 		return true;
@@ -201,19 +249,49 @@ static bool redirect(const struct module *module, const ElfW(Rela) * relocation,
 	return stub && fill(module, word, stub);
 }
 
-static bool redirect_all(const struct module *module)
+static bool redirect_all(struct module *module)
 {
 	const ElfW(Rela) *relocation = module->tables.jump_slots;
 	size_t count = module->tables.jump_slot_bytes / sizeof(*relocation), i;
+	bool is_done = true;
 
-	for (i = 0; i < count; i++)
-		if (ELF64_R_TYPE(relocation[i].r_info) == R_X86_64_JUMP_SLOT &&
-		    !redirect(module, &relocation[i], i))
-			return false;
-	return true;
+	for (i = 0; i < count && is_done; i++)
+		if (ELF64_R_TYPE(relocation[i].r_info) == R_X86_64_JUMP_SLOT)
+			is_done = redirect(module, &relocation[i]);
+	if (module->is_open)
+		protect_fixed(module, PROT_READ);
+	return is_done;
 }
 
-/* Reads all modules. Returns the bytes of the list, or 0 if there is no memory for it. */
+/* Returns whether `name`, which a module needs, is that of a module. */
+static bool is_module(const struct module *module, const char *name)
+{
+	const char *slash = strrchr(name, '/');
+
+	return (module->tables.soname && !strcmp(module->tables.soname, name)) ||
+	       !strcmp(module->file, slash ? slash + 1 : name);
+}
+
+/* Returns how many modules the program began with. Those that a constructor has loaded stand behind them.
+ * They may find other functions than the program does, and may be closed. */
+static size_t count_first(void)
+{
+	size_t last = 0, i, k;
+
+	for (i = 0; i <= last && i < module_count; i++) {
+		const struct fxt_loaded *tables = &modules[i].tables;
+		const ElfW(Dyn) *entry;
+
+		for (entry = modules[i].entries; entry->d_tag != DT_NULL; entry++)
+			for (k = module_count - 1; entry->d_tag == DT_NEEDED && k > last; k--)
+				if (is_module(&modules[k], tables->strings + entry->d_un.d_val))
+					last = k;
+	}
+	return module_count ? last + 1 : 0;
+}
+
+/* Reads the modules that the program began with. Returns the bytes of the list, or 0 if there is no memory
+ * for it. */
 static size_t read_modules(void)
 {
 	const struct link_map *object;
@@ -227,12 +305,13 @@ static size_t read_modules(void)
 	for (object = fxt_loaded_first(); object; object = object->l_next)
 		if (read_module(object, &modules[module_count]))
 			module_count++;
+	module_count = count_first();
 	return count * sizeof(*modules);
 }
 
 void fxt_plt_start(void)
 {
-	const struct module *module;
+	struct module *module;
 	struct fxt_code_file file;
 	size_t bytes;
 
@@ -252,7 +331,8 @@ void fxt_plt_start(void)
 		fxt_sys_munmap(modules, bytes);
 	if (!fxt_plt_call_count())
 		fxt_log("plt: no call of a library function is chosen; the program may be linked with "
-			"-fno-plt, or FXT_PLT and FXT_CALLERS leave all out");
+			"-fno-plt, or call only what is recorded in other categories, or FXT_PLT and "
+			"FXT_CALLERS leave all out");
 }
 
 #else
