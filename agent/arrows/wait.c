@@ -364,6 +364,13 @@ uint64_t fxt_flow_id(void)
 	return (base ? base : make_base()) + atomic_fetch_add_explicit(&next_flow, 1, memory_order_relaxed);
 }
 
+bool fxt_flow_id_is_own(uint64_t id)
+{
+	uint64_t base = atomic_load_explicit(&flow_base, memory_order_relaxed);
+
+	return base && id - base < atomic_load_explicit(&next_flow, memory_order_relaxed);
+}
+
 void fxt_wait_after_fork(void)
 {
 	unsigned i;

@@ -103,6 +103,9 @@ void fxt_wait_forget(uintptr_t object);
 
 /* Returns a flow id that no other process has. */
 uint64_t fxt_flow_id(void);
+/* Returns whether this process has made the id. A handler may fork while its thread has an id that its parent
+ * has made, and nothing of that is in the child's trace. */
+bool fxt_flow_id_is_own(uint64_t id);
 
 /* Empties the table in the child of a fork, where no other thread waits. */
 void fxt_wait_after_fork(void);

@@ -110,14 +110,14 @@ static void release(struct bucket *bucket, int way, uintptr_t block)
 }
 
 /* Tells the trace the name and size of a block, unless it was told the same of this address before. */
-static void tell(struct fxt_thread *thread, struct detail *detail, const struct fxt_memory *memory)
+static void tell(struct fxt_thread *thread, struct detail *detail, const struct fxt_memory *memory,
+		 uint64_t since_ns)
 {
 	if (detail->label.text && detail->label.text == memory->label.text && detail->bytes == memory->bytes)
 		return;
 	detail->label = memory->label;
 	detail->bytes = memory->bytes;
-	fxt_label_tell_block(thread, memory->address, &memory->label, memory->place, detail->life.begin_ns,
-			     memory->bytes);
+	fxt_label_tell_block(thread, memory->address, &memory->label, memory->place, since_ns, memory->bytes);
 }
 
 /* Counts a sample more or less of a hash. A count that has reached its most stays there. */
@@ -144,11 +144,18 @@ static int claim_new(struct fxt_thread *thread, struct bucket *bucket, const voi
 	return fxt_stack_is_short() ? -1 : claim_for(bucket, (uintptr_t)block);
 }
 
-/* Begins the lifetime of a block whose entry was claimed, and shows the entry. */
-static void begin(struct fxt_thread *thread, struct bucket *bucket, int way, const struct fxt_memory *memory)
+/* Begins the lifetime of a block whose entry was claimed, and shows the entry. A handler may fork at any
+ * instruction, and the child finds the entry empty. So the lifetime is stored when it has begun, and before
+ * what says that it is a sample's: an end goes by both, and there is none without a lifetime. */
+static void begin(struct fxt_thread *thread, struct bucket *bucket, int way, const struct fxt_memory *memory,
+		  uint64_t since_ns)
 {
-	bool has_begun = fxt_memory_life_begin(thread, &bucket->details[way].life, memory);
+	struct fxt_memory_life life = {.begin_ns = since_ns};
+	bool has_begun = fxt_memory_life_begin(thread, &life, memory);
 
+	bucket->details[way].life = life;
+	atomic_signal_fence(memory_order_seq_cst);
+	bucket->details[way].is_sample = memory->stands_for;
 	release(bucket, way, memory->address | (has_begun ? 0 : IS_GONE));
 }
 
@@ -162,14 +169,12 @@ void fxt_block_came_at(struct fxt_thread *thread, const void *block, size_t byte
 
 	if (way < 0)
 		return;
-	bucket->details[way].life.begin_ns = since_ns;
-	bucket->details[way].is_sample = false;
 	stack = fxt_call_stack_of(thread, FXT_WALK_MOST);
 	memory.place = fxt_allocation_site(thread, stack, frame[1]);
 	memory.label = fxt_label_block(thread, memory.place);
 	memory.stack = fxt_agent.config.stacks ? stack : 0;
-	tell(thread, &bucket->details[way], &memory);
-	begin(thread, bucket, way, &memory);
+	tell(thread, &bucket->details[way], &memory, since_ns);
+	begin(thread, bucket, way, &memory, since_ns);
 }
 
 void fxt_block_drawn_at(struct fxt_thread *thread, const void *block, size_t bytes, uint64_t since_ns)
@@ -196,13 +201,11 @@ void fxt_block_drawn_at(struct fxt_thread *thread, const void *block, size_t byt
 	way = claim_new(thread, bucket, block, since_ns);
 	if (way < 0)
 		return;
-	bucket->details[way].life.begin_ns = since_ns;
-	bucket->details[way].is_sample = true;
 	memory.stack = fxt_call_stack(thread);
 	memory.stands_for = fxt_heap_sample_weight(bytes, mean);
 	atomic_store_explicit(&has_samples, true, memory_order_relaxed);
 	count_sample((uintptr_t)block, 1);
-	begin(thread, bucket, way, &memory);
+	begin(thread, bucket, way, &memory, since_ns);
 }
 
 void fxt_block_drawn(struct fxt_thread *thread, const void *block, size_t bytes)

@@ -59,6 +59,8 @@ void fxt_memory_life_end(struct fxt_thread *thread, struct fxt_memory_life life,
 {
 	uint64_t *at;
 
+	if (!fxt_flow_id_is_own(life.id))
+		return;
 	if (end_ns <= life.begin_ns)
 		end_ns = life.begin_ns + 1;
 	at = fxt_async_reserve_end(thread, end_ns, fxt_label_words(label), life.id);
