@@ -103,18 +103,16 @@
 	.text
 
 /* Calls the function in rax, whose two arguments are in rdi and rsi, and keeps the registers that SAVE does
- * not. Returns what the function returns. Which of them there are is known from the first call on
- * (fxt_vector_bytes). The area for them is aligned as xsave demands. */
+ * not. Which of them there are is known from the first call on (fxt_vector_bytes). The area for them is
+ * aligned as xsave demands. */
 BEGIN with_vectors
 	pushq %rbp
 	.cfi_def_cfa_offset 16
 	.cfi_offset %rbp, -16
 	movq %rsp, %rbp
 	.cfi_def_cfa_register %rbp
-	pushq %rbx
-	.cfi_offset %rbx, -24
 	pushq %r12
-	.cfi_offset %r12, -32
+	.cfi_offset %r12, -24
 	movq %rax, %r12
 	movl fxt_vector_bytes(%rip), %ecx
 	testl %ecx, %ecx
@@ -125,9 +123,8 @@ BEGIN with_vectors
 	andq $-16, %rsp
 	call fxt_vector_find
 	movl %eax, %ecx
-	leaq -32(%rbp), %rsp
-	movq (%rsp), %rsi
-	movq 8(%rsp), %rdi
+	movq -16(%rbp), %rdi
+	movq -24(%rbp), %rsi
 1:	subq %rcx, %rsp
 	andq $-64, %rsp
 	movl fxt_vector_mask(%rip), %eax
@@ -146,7 +143,6 @@ BEGIN with_vectors
 	xsave64 (%rsp)
 	cld
 	call *%r12
-	movq %rax, %rbx
 	movl fxt_vector_mask(%rip), %eax
 	xorl %edx, %edx
 	xrstor64 (%rsp)
@@ -154,12 +150,9 @@ BEGIN with_vectors
 2:	fxsave64 (%rsp)
 	cld
 	call *%r12
-	movq %rax, %rbx
 	fxrstor64 (%rsp)
-3:	movq %rbx, %rax
-	leaq -16(%rbp), %rsp
+3:	leaq -8(%rbp), %rsp
 	popq %r12
-	popq %rbx
 	popq %rbp
 	.cfi_def_cfa %rsp, 8
 	ret
@@ -178,6 +171,13 @@ END with_vectors
 3:
 .endm
 
+/* Stands for the C library's hooks until they are found, and where it has none. */
+	.globl fxt_entry_nothing
+	.hidden fxt_entry_nothing
+BEGIN fxt_entry_nothing
+	ret
+END fxt_entry_nothing
+
 /* -pg: called behind the function's prologue, which has set the frame pointer. */
 	.globl mcount
 	.globl _mcount
@@ -191,14 +191,16 @@ _mcount:
 	movq SAVED(%rsp), %rsi
 	.endm
 	cmpb $0, fxt_gmon_is_foreign(%rip)
-	jnz 4f
+	jnz 5f
 	ENTER fxt_entry_mcount_quick, fxt_entry_mcount, 4f
 	cmpb $0, fxt_gmon_is_foreign(%rip)
-	jnz 4f
+	jnz 5f
 	RESTORE
 	ret
 	.cfi_adjust_cfa_offset SAVED
-4:	RESTORE
+4:	leaq fxt_entry_prepare(%rip), %rax
+	call with_vectors
+5:	RESTORE
 	jmp *fxt_real_mcount(%rip)
 	.purgem ARGUMENTS
 END mcount
@@ -214,14 +216,16 @@ BEGIN __fentry__
 	movq SAVED(%rsp), %rsi
 	.endm
 	cmpb $0, fxt_gmon_is_foreign(%rip)
-	jnz 4f
+	jnz 5f
 	ENTER fxt_entry_fentry_quick, fxt_entry_fentry, 4f
 	cmpb $0, fxt_gmon_is_foreign(%rip)
-	jnz 4f
+	jnz 5f
 	RESTORE
 	ret
 	.cfi_adjust_cfa_offset SAVED
-4:	RESTORE
+4:	leaq fxt_entry_prepare(%rip), %rax
+	call with_vectors
+5:	RESTORE
 	jmp *fxt_real_fentry(%rip)
 END __fentry__
 

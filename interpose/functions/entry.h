@@ -44,6 +44,11 @@ static inline uintptr_t *fxt_fentry_return_word(uintptr_t *above, uintptr_t addr
 	return next[0] == PREFIX && next[1] == POP_R10 ? above + 1 : above;
 }
 
+/* Returns to its caller; does nothing else. */
+void fxt_entry_nothing(void) __attribute__((visibility("hidden")));
+/* Finds the C library's hooks. */
+void fxt_entry_prepare(void);
+
 /* The slow ways. */
 void fxt_entry_mcount(uintptr_t *return_word, uintptr_t address);
 void fxt_entry_fentry(uintptr_t *return_word, uintptr_t address);

@@ -15,8 +15,8 @@
  * return into the function itself. So they cannot be called from here; but the function that they call can,
  * if it is found. Where it is not, functions compiled with -pg call the C library's hooks, and are not
  * recorded. */
-void *fxt_real_mcount __attribute__((visibility("hidden")));
-void *fxt_real_fentry __attribute__((visibility("hidden")));
+void *fxt_real_mcount __attribute__((visibility("hidden"))) = (void *)fxt_entry_nothing;
+void *fxt_real_fentry __attribute__((visibility("hidden"))) = (void *)fxt_entry_nothing;
 /* Nothing is known of the C library's mcount(). */
 bool fxt_gmon_is_foreign __attribute__((visibility("hidden")));
 
@@ -62,6 +62,12 @@ static fxt_gmon_record *find_gmon(void)
 	if (record)
 		atomic_store_explicit(&fxt_gmon, record, memory_order_release);
 	return record;
+}
+
+void fxt_entry_prepare(void)
+{
+	if (!atomic_load_explicit(&fxt_gmon, memory_order_acquire))
+		find_gmon();
 }
 
 /* Counts the call if the quick way has not, because it did not know how. Returns false if the C library's own
