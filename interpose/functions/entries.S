@@ -178,6 +178,22 @@ BEGIN fxt_entry_nothing
 	ret
 END fxt_entry_nothing
 
+/* The rest of a hook of -pg. The C library's own is called where functions cannot be recorded. */
+.macro PROFILED quick slow real
+	cmpb $0, fxt_gmon_is_foreign(%rip)
+	jnz 5f
+	ENTER \quick, \slow, 4f
+	cmpb $0, fxt_gmon_is_foreign(%rip)
+	jnz 5f
+	RESTORE
+	ret
+	.cfi_adjust_cfa_offset SAVED
+4:	leaq fxt_entry_prepare(%rip), %rax
+	call with_vectors
+5:	RESTORE
+	jmp *\real(%rip)
+.endm
+
 /* -pg: called behind the function's prologue, which has set the frame pointer. */
 	.globl mcount
 	.globl _mcount
@@ -190,18 +206,7 @@ _mcount:
 	leaq 8(%rbp), %rdi
 	movq SAVED(%rsp), %rsi
 	.endm
-	cmpb $0, fxt_gmon_is_foreign(%rip)
-	jnz 5f
-	ENTER fxt_entry_mcount_quick, fxt_entry_mcount, 4f
-	cmpb $0, fxt_gmon_is_foreign(%rip)
-	jnz 5f
-	RESTORE
-	ret
-	.cfi_adjust_cfa_offset SAVED
-4:	leaq fxt_entry_prepare(%rip), %rax
-	call with_vectors
-5:	RESTORE
-	jmp *fxt_real_mcount(%rip)
+	PROFILED fxt_entry_mcount_quick, fxt_entry_mcount, fxt_real_mcount
 	.purgem ARGUMENTS
 END mcount
 	.size _mcount, . - _mcount
@@ -215,18 +220,7 @@ BEGIN __fentry__
 	leaq SAVED + 8(%rsp), %rdi
 	movq SAVED(%rsp), %rsi
 	.endm
-	cmpb $0, fxt_gmon_is_foreign(%rip)
-	jnz 5f
-	ENTER fxt_entry_fentry_quick, fxt_entry_fentry, 4f
-	cmpb $0, fxt_gmon_is_foreign(%rip)
-	jnz 5f
-	RESTORE
-	ret
-	.cfi_adjust_cfa_offset SAVED
-4:	leaq fxt_entry_prepare(%rip), %rax
-	call with_vectors
-5:	RESTORE
-	jmp *fxt_real_fentry(%rip)
+	PROFILED fxt_entry_fentry_quick, fxt_entry_fentry, fxt_real_fentry
 END __fentry__
 
 /* Functions that patch.c has patched: they call this as they would __fentry__. */
