@@ -447,17 +447,31 @@ tests/bench/workload: tests/bench/workload.c tests/bench/instrumented.c
 	$(AM_V_CCLD)$(MKDIR_P) tests/bench && \
 	$(BENCH_CC) -finstrument-functions -c -o tests/bench/instrumented.o \
 		$(srcdir)/tests/bench/instrumented.c && \
-	$(BENCH_CC) -o $@ $(srcdir)/tests/bench/workload.c tests/bench/instrumented.o
+	$(BENCH_CC) -DNAME=profiled $(BENCH_PROFILED) -c -o tests/bench/profiled.o \
+		$(srcdir)/tests/bench/instrumented.c && \
+	$(BENCH_CC) -DNAME=patched -fpatchable-function-entry=5 -c -o tests/bench/patched.o \
+		$(srcdir)/tests/bench/instrumented.c && \
+	$(BENCH_CC) -DNAME=in_library -shared -fPIC -o tests/bench/libworkload.so \
+		$(srcdir)/tests/bench/instrumented.c && \
+	$(BENCH_CC) -o $@ $(srcdir)/tests/bench/workload.c tests/bench/instrumented.o \
+		tests/bench/profiled.o tests/bench/patched.o -Ltests/bench -lworkload \
+		-Wl,-rpath,$(abs_builddir)/tests/bench
 
 tests/bench/libfxtfloor.so: tests/bench/floor.c
 	$(AM_V_CCLD)$(MKDIR_P) tests/bench && \
 	$(BENCH_CC) -shared -fPIC -fno-builtin-malloc -o $@ $(srcdir)/tests/bench/floor.c
 
+BENCH_PROFILED = -pg
+if X86_64
+BENCH_PROFILED += -mfentry
+endif
+
 .PHONY: bench
 bench: all $(BENCHES)
 	@$(TEST_EXPORTS) exec python3 $(srcdir)/tests/bench/run $(abs_top_builddir) $(BENCH_REPEATS)
 
-CLEANFILES += $(BENCHES) tests/bench/instrumented.o
+CLEANFILES += $(BENCHES) tests/bench/instrumented.o tests/bench/profiled.o tests/bench/patched.o \
+	tests/bench/libworkload.so
 EXTRA_DIST += $(BENCH_FILES)
 
 # -- Programs' own test suites, bare and traced: docs/suites.md -----------------------------------

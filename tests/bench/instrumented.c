@@ -1,7 +1,13 @@
-/* The instrumented call that workload.c measures. This file is compiled with -finstrument-functions. */
-void instrumented(void);
+/* The function that workload.c measures. This file is compiled once for each way in which functions are recorded,
+ * each time with another NAME: with -finstrument-functions, with -pg, with -fpatchable-function-entry, and as a
+ * library, which is called through a linkage table. */
+#ifndef NAME
+#define NAME instrumented
+#endif
 
-void instrumented(void)
+void NAME(void);
+
+void NAME(void)
 {
 	__asm__ volatile("");
 }

@@ -14,6 +14,9 @@
 #include <unistd.h>
 
 void instrumented(void);
+void profiled(void);
+void patched(void);
+void in_library(void);
 
 /* A job has cache lines of its own, so that no thread reads a line that another one writes. */
 struct job {
@@ -81,6 +84,24 @@ static void round_function(struct job *job)
 	instrumented();
 }
 
+static void round_profiled(struct job *job)
+{
+	(void)job;
+	profiled();
+}
+
+static void round_patched(struct job *job)
+{
+	(void)job;
+	patched();
+}
+
+static void round_library(struct job *job)
+{
+	(void)job;
+	in_library();
+}
+
 static void *run(void *arg)
 {
 	struct job *job = arg;
@@ -104,7 +125,8 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*round)(struct job *job);
 	} names[] = {{"malloc", round_malloc}, {"lock", round_lock}, {"write", round_write},
-		     {"contended", round_contended}, {"pipe", round_pipe}, {"function", round_function}};
+		     {"contended", round_contended}, {"pipe", round_pipe}, {"function", round_function},
+		     {"profiled", round_profiled}, {"patched", round_patched}, {"library", round_library}};
 	struct job jobs[16] = {0};
 	pthread_t threads[16];
 	pthread_barrier_t start;
