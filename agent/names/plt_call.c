@@ -6,6 +6,8 @@
 #include "agent/base/agent.h"
 #include "writer/sys.h"
 
+#if defined(__x86_64__)
+
 enum { SLOTS = FXT_PLT_CALLS * 2 };
 
 /* The address that each stub goes on at, by the stub's number. Stubs read this (entries.S). */
@@ -21,20 +23,13 @@ static unsigned count;
 
 const struct fxt_plt_call *fxt_plt_call(uintptr_t address)
 {
-#if defined(__x86_64__)
 	return &table->calls[(address - (uintptr_t)fxt_plt_stubs) / FXT_PLT_STUB_BYTES];
-#else
-	(void)address;
-	return NULL;
-#endif
 }
 
 unsigned fxt_plt_call_count(void)
 {
 	return count;
 }
-
-#if defined(__x86_64__)
 
 static uintptr_t stub(unsigned number)
 {

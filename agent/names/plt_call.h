@@ -30,16 +30,6 @@ static inline bool fxt_is_plt_call(uintptr_t address)
 	return address - (uintptr_t)fxt_plt_stubs < FXT_PLT_CALLS * FXT_PLT_STUB_BYTES;
 }
 
-#else
-
-static inline bool fxt_is_plt_call(uintptr_t address)
-{
-	(void)address;
-	return false;
-}
-
-#endif
-
 /* Returns the function whose stub is at `address`. */
 const struct fxt_plt_call *fxt_plt_call(uintptr_t address);
 
@@ -49,5 +39,21 @@ uintptr_t fxt_plt_call_make(const char *name, const char *file, uintptr_t target
 
 /* Returns how many functions have stubs. */
 unsigned fxt_plt_call_count(void);
+
+#else
+
+static inline bool fxt_is_plt_call(uintptr_t address)
+{
+	(void)address;
+	return false;
+}
+
+static inline const struct fxt_plt_call *fxt_plt_call(uintptr_t address)
+{
+	(void)address;
+	return NULL;
+}
+
+#endif
 
 #endif
