@@ -31,7 +31,7 @@ static_assert(sizeof(fxt_functions_none_defined) % FXT_PAGE_BYTES == 0, "of page
 
 /* The function that has each index. Only the pages that are used take memory. After a fork this is not
  * emptied: an entry counts only if the function still has the index. */
-static const struct fxt_function *_Atomic by_index[FXT_STRING_MAX_INDEX + 1];
+static const struct fxt_function *_Atomic *_Atomic by_index;
 
 /* Entries are looked through by parts of this many. */
 enum { PART_ENTRIES = 128 };
@@ -116,6 +116,18 @@ static bool is_full(void)
 	       entry_count() > 1;
 }
 
+/* Maps by_index. Returns false if there is no memory. */
+static bool make_index(void)
+{
+	const struct fxt_function *_Atomic *index = atomic_load_explicit(&by_index, memory_order_relaxed);
+
+	if (!index) {
+		index = fxt_sys_memory((FXT_STRING_MAX_INDEX + 1) * sizeof(*index));
+		atomic_store_explicit(&by_index, index, memory_order_release);
+	}
+	return index;
+}
+
 /* Maps the table for the first function of all. The caller holds the lock. Returns false if there is no
  * memory. */
 static bool make_table(void)
@@ -125,6 +137,8 @@ static bool make_table(void)
 
 	if (entry_count() > 1)
 		return true;
+	if (!make_index())
+		return false;
 	for (count = MOST_ENTRIES; count >= LEAST_ENTRIES && !entries; count /= 4) {
 		entries = fxt_sys_memory(count * sizeof(*entries));
 		if (!entries)
@@ -243,7 +257,8 @@ static const struct fxt_function *find(uintptr_t address, bool always_looks)
 			function->index ? fxt_names_of(FXT_STR_CATEGORIES + fxt_function_category(address),
 						       function->index)
 					: FXT_FUNCTION_UNNAMED(address);
-		atomic_store_explicit(&by_index[function->index], function, memory_order_release);
+		atomic_store_explicit(&atomic_load_explicit(&by_index, memory_order_relaxed)[function->index],
+				      function, memory_order_release);
 		publish(function, address, always_looks);
 		break;
 	}
@@ -435,7 +450,9 @@ static bool unwind_to(struct fxt_thread *thread, uintptr_t frame, uintptr_t addr
 
 const char *fxt_function_name_of(uint32_t index, size_t *bytes)
 {
-	const struct fxt_function *function = atomic_load_explicit(&by_index[index], memory_order_acquire);
+	const struct fxt_function *_Atomic *all = atomic_load_explicit(&by_index, memory_order_acquire);
+	const struct fxt_function *function =
+		all ? atomic_load_explicit(&all[index], memory_order_acquire) : NULL;
 
 	if (!index || !function || function->index != index)
 		return NULL;
