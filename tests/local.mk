@@ -116,9 +116,11 @@ PLANT_FILES = \
 	tests/model/plants/lost-wipe-at-fork.patch \
 	tests/model/plants/lowered-too-early.patch \
 	tests/model/plants/node-not-told.patch \
+	tests/model/plants/return-word-lost.patch \
 	tests/model/plants/room-one-word-short.patch \
 	tests/model/plants/slots-read-once.patch \
 	tests/model/plants/stack-not-reserved.patch \
+	tests/model/plants/stack-of-a-left-call.patch \
 	tests/model/plants/state-half-entered.patch \
 	tests/model/plants/store-behind-chunk.patch \
 	tests/model/plants/turn-not-blocked.patch
