@@ -12,6 +12,7 @@
 #include "agent/arrows/async.h"
 #include "agent/emit/emit.h"
 #include "agent/emit/filtered.h"
+#include "agent/base/lazy_table.h"
 #include "agent/base/output.h"
 #include "agent/emit/threads.h"
 #include "agent/emit/trace_file.h"
@@ -23,12 +24,14 @@ enum { REASON_BYTES = 120 };
 
 static const char by_manager[] = "asked for by the manager";
 
-/* The snapshots by triggers that are kept, and how long the call took that each was saved for. file_lock
- * guards them. */
-static struct {
+/* A snapshot by a trigger that is kept, and how long the call took that it was saved for. */
+struct kept {
 	char path[FXT_PATH_BYTES];
 	uint64_t ns;
-} kept[FXT_TRIGGER_KEEP_MAX];
+};
+
+/* As many as config.trigger_keep, made for the first trigger that is met. file_lock guards them. */
+static _Atomic(void *) kept_table;      /* struct kept */
 static unsigned kept_count;
 static atomic_bool asked;               /* a signal has asked for a snapshot that is not begun yet */
 
@@ -173,10 +176,12 @@ static void snapshot_for_signal(void)
 static void snapshot_for_trigger(uint64_t ns, const char *reason)
 {
 	unsigned slot = 0, i;
+	struct kept *kept;
 	uint64_t mask;
 
 	if (!begin_saving(&mask))
 		return;
+	kept = fxt_lazy_table(&kept_table, fxt_agent.config.trigger_keep * sizeof(*kept));
 	if (kept_count < fxt_agent.config.trigger_keep) {
 		slot = kept_count;
 	} else {
@@ -184,7 +189,7 @@ static void snapshot_for_trigger(uint64_t ns, const char *reason)
 			if (kept[i].ns < kept[slot].ns)
 				slot = i;
 	}
-	if (slot == kept_count || ns > kept[slot].ns) {
+	if (kept && (slot == kept_count || ns > kept[slot].ns)) {
 		static char path[FXT_PATH_BYTES];
 
 		put_instant(FXT_STR_snapshot, reason);
