@@ -132,6 +132,19 @@ static char *line_label(const struct fxt_source_place *place)
 	return label;
 }
 
+/* Returns the share of the samples that a function was in. What the agent calls is what the program has
+ * called, so for the agent that would say nothing of recording, and "-" stands there. */
+static struct fxt_short total_of(const struct fxt_processor_time *p, const struct fxt_reader *r,
+				 const struct fxt_tree_function *f)
+{
+	static const struct fxt_short none = {"-"};
+	struct fxt_text name = fxt_symbol_text(r, f->name);
+
+	if (name.bytes == strlen(FXT_TREE_AGENT) && !memcmp(name.text, FXT_TREE_AGENT, name.bytes))
+		return none;
+	return share(f->total, p->tree.samples);
+}
+
 static void print_function(const struct fxt_processor_time *p, const struct fxt_reader *r,
 			   const struct fxt_tree_function *f, struct fxt_frame_names *source, FILE *out)
 {
@@ -143,7 +156,7 @@ static void print_function(const struct fxt_processor_time *p, const struct fxt_
 
 	fxt_put_label(out, name, LABEL);
 	fprintf(out, FIGURES, f->self ? share(f->self, p->tree.samples).text : "-",
-		f->self ? time_of(p, f->self).text : "-", share(f->total, p->tree.samples).text);
+		f->self ? time_of(p, f->self).text : "-", total_of(p, r, f).text);
 	fprintf(out, "%s%s\n", module, line);
 	if (has_place && *place.function &&
 	    (f->self ? f->self : f->total) >= p->tree.samples / WORTH_A_LINE) {
