@@ -96,7 +96,7 @@ AGENT_SOURCES = \
 	agent/emit/filtered.h \
 	agent/emit/function.c \
 	agent/emit/function.h \
-	agent/emit/function_event.c \
+	agent/emit/function_call.c \
 	agent/emit/held_locks.c \
 	agent/emit/held_locks.h \
 	agent/emit/in_progress.c \

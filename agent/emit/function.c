@@ -1,12 +1,8 @@
 /* See function.h. This file owns the table of functions and the string indices of their names. */
 #include "agent/base/stack.h"
-#include "call_stack.h"
-#include "deferred.h"
-#include "explain.h"
+#include "agent/names/symbols.h"
 #include "filtered.h"
 #include "function.h"
-
-#include "agent/names/symbols.h"
 #include "trace_file.h"
 #include "writer/fxt_encode.h"
 
@@ -398,56 +394,6 @@ void fxt_functions_after_fork(void)
 	}
 }
 
-/* Returns whether a function that is entered is too deep for an entry. It is dropped and counted then. */
-static bool too_deep(struct fxt_thread *thread, uintptr_t frame, uintptr_t site, uintptr_t address)
-{
-	/* Some entries may have been left by longjmp. Then all functions that were too deep have been left,
-	 * too. */
-	fxt_in_progress_drop_stale(thread, frame, address, site, fxt_now(thread));
-	if (thread->open < fxt_in_progress_entries(thread) + FXT_FUNCTION_DEPTH) {
-		fxt_in_progress_set_deep_count(thread, 0);
-		return false;
-	}
-	fxt_in_progress_set_deep_count(thread, thread->deep_count + 1);
-	fxt_thread_dropped(thread, FXT_LOSS_DEPTH);
-	return true;
-}
-
-/* Returns whether the function that ends was too deep for an entry. */
-static bool was_too_deep(struct fxt_thread *thread, uintptr_t frame)
-{
-	/* A function may call its exit hook by a tail call. The hook's frame lies then where the entry hook
-	 * of its caller had its own. So a frame that is equal counts as deeper. */
-	if (frame > thread->open[-1].frame) {
-		fxt_in_progress_set_deep_count(thread, 0);
-		return false;
-	}
-	fxt_in_progress_set_deep_count(thread, thread->deep_count - 1);
-	return true;
-}
-
-/* Closes all entries above that of this function. Returns false if the function has none: it was entered
- * before recording began, or was too deep. */
-static bool unwind_to(struct fxt_thread *thread, uintptr_t frame, uintptr_t address)
-{
-	struct fxt_in_progress *entry, *found = NULL;
-
-	/* The frames in between were left by longjmp or an exception. So was an entry of this function whose
-	 * frame lies further in than the hook's, unless the hook is a tail call: then that entry is the one
-	 * that ends. */
-	for (entry = thread->open; entry > fxt_in_progress_entries(thread); entry--) {
-		if (fxt_in_progress_function(entry - 1) != address)
-			continue;
-		if (!found || entry[-1].frame >= frame)
-			found = entry - 1;
-		if (entry[-1].frame >= frame)
-			break;
-	}
-	if (found)
-		fxt_in_progress_close_above(thread, found);
-	return found;
-}
-
 const char *fxt_function_name_of(uint32_t index, size_t *bytes)
 {
 	const struct fxt_function *_Atomic *all = atomic_load_explicit(&by_index, memory_order_acquire);
@@ -466,41 +412,4 @@ uint64_t fxt_function_names(uintptr_t address)
 
 	return function ? fxt_function_names_in(function, fxt_function_category(address))
 			: FXT_FUNCTION_UNNAMED(address);
-}
-
-void fxt_function_enter(struct fxt_thread *thread, uintptr_t frame, uintptr_t site, uintptr_t address,
-			uintptr_t call_site)
-{
-	uint64_t names;
-
-	fxt_in_progress_ready(thread);
-	names = fxt_function_names(address);
-	fxt_deferred_before(thread);
-	if ((thread->deep_count || thread->open >= fxt_in_progress_entries(thread) + FXT_FUNCTION_DEPTH) &&
-	    too_deep(thread, frame, site, address))
-		return;
-	fxt_in_progress_push(thread, frame, address, site, fxt_now(thread), names,
-		      fxt_arg_header(FXT_ARG_POINTER, 2, FXT_STR_call_site), call_site);
-}
-
-void fxt_function_exit(struct fxt_thread *thread, uintptr_t frame, uintptr_t address)
-{
-	struct fxt_in_progress *entry = thread->open - 1;
-	uint64_t start_ns;
-
-	if (thread->deep_count && was_too_deep(thread, frame))
-		return;
-	if (entry < fxt_in_progress_entries(thread) || fxt_in_progress_function(entry) != address) {
-		if (!unwind_to(thread, frame, address))
-			return;
-		entry = thread->open - 1;
-	}
-	if (!fxt_self_ending && !fxt_in_progress_is_silent(entry) && fxt_drop(thread, entry))
-		return;
-	if (fxt_in_progress_is_silent(entry)) {
-		fxt_in_progress_empty(thread, entry);
-		return;
-	}
-	start_ns = entry->start_ns;
-	fxt_function_complete(thread, address, start_ns, fxt_end(thread, entry));
 }

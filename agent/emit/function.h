@@ -192,7 +192,7 @@ static inline bool fxt_function_enter_quick(struct fxt_thread *thread, uintptr_t
 	return fxt_function_enter_known(thread, frame, site, address, call_site, function, FXT_BIT_function);
 }
 
-/* What the quick way out of a function has come to. */
+/* Says how far the quick way out of a function has come. */
 enum fxt_exit {
 	FXT_EXIT_DONE,                  /* the function has ended, and its event is in the trace */
 	FXT_EXIT_OTHER,                 /* the case is not the common one; nothing has changed */
