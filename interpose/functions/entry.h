@@ -1,4 +1,4 @@
-/* What the entries in entries.S and their C code share. */
+/* Declares the C code that the entries in entries.S call, and the variables that they read. */
 #ifndef FXT_ENTRY_H
 #define FXT_ENTRY_H
 

@@ -4,7 +4,7 @@
  * library stands in for has none, because it is recorded anyway.
  *
  * The loader would look for a function at its first call; here that is done at start, in the loader's order.
- * What is not found is left to the loader.
+ * Functions that are not found are left to the loader.
  */
 #include "plt.h"
 
@@ -37,7 +37,7 @@ static const char *const excluded[] = {
 	"*setjmp", "*longjmp*", "vfork", "__vfork", "getcontext", "setcontext", "swapcontext", "makecontext",
 	"mcount", "_mcount", "__fentry__", "__cyg_profile_func_*", "__stack_chk_fail", "__morestack*",
 	"__gmon_start__", "_ITM_*", "__cxa_finalize",
-	/* What they return begins with their caller, and would begin with a thunk. */
+	/* These return the stack from their caller on, which would begin with a thunk. */
 	"backtrace", "unw_getcontext", "__unw_getcontext", "_U*_getcontext",
 };
 
