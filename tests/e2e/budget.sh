@@ -28,9 +28,10 @@ for record in map(json.loads, open("records")):
         before = sums.get(pid, (0, 0))
         one["grows"] &= now[0] >= before[0] and now[1] >= before[1] and now[0] < now[1]
         sums[pid] = now
-    elif record["name"] == "malloc":
+    elif (record["category"], record["name"]) == ("malloc", "malloc"):
         one["short"].append(record["time"])
-    one["long"] += record["name"] == "access"
+    # A sample in the same function has its name, and the category `sample`.
+    one["long"] += (record["category"], record["name"]) == ("io", "access")
 for pid, one in processes.items():
     if not one["long"]:
         continue

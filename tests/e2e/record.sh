@@ -208,7 +208,8 @@ grep -q '^signalled [0-9]* was killed by signal 9 (Killed)$' report ||
 	fail "a killed program: $(head -n 5 report)"
 fxt dump --json killed.fxt | python3 -c '
 import json, sys
-ends = [e for e in map(json.loads, sys.stdin) if e["type"] == "instant" and e["name"] == "exit"]
+ends = [e for e in map(json.loads, sys.stdin) if (e["type"], e.get("category"), e.get("name")) ==
+        ("instant", "process", "exit")]
 sys.exit(len(ends) != 1 or ends[0]["time"] < float(sys.argv[1]) * 1e9)' "$uptime" ||
 	fail "its end is not before $uptime s"
 
