@@ -155,6 +155,9 @@ JOIN_FILES = \
 	tools/join/join.h \
 	tools/join/merge.c \
 	tools/join/merge.h \
+	tools/join/merge_copy.c \
+	tools/join/merge_internal.h \
+	tools/join/merge_part.c \
 	tools/join/merge_sums.c \
 	tools/join/open_lifetimes.c \
 	tools/join/open_lifetimes.h \

@@ -37,7 +37,7 @@ struct fxt_merged_category {
 };
 
 struct fxt_merged_name;                 /* the name of a category, in merge_sums.c */
-struct fxt_merged_part;                 /* the part that is being read, in merge.c */
+struct fxt_merged_part;                 /* the part that is being read, in merge_internal.h */
 
 /* An archive that is being written, and sums of what went into it. All members are zero before it is begun,
  * but for `lacks_perfetto`, which stays as it is. */
@@ -112,12 +112,6 @@ bool fxt_merge_exit(struct fxt_merge *m, uint64_t pid, uint64_t at_ns, int statu
  * buffered. It has to be called after a failure too, before the stream is closed. Returns false if something
  * could not be written; errno says why. */
 bool fxt_merge_end(struct fxt_merge *m);
-
-/* Adds what was found in a part to the sums, after that has been read. Only merge.c calls it. */
-void fxt_merge_add(struct fxt_merge *m, struct fxt_overview *o, const struct fxt_reader *r);
-
-/* Frees the memory of the sums. */
-void fxt_merge_free_sums(struct fxt_merge *m);
 
 /* Returns the category with the most bytes, or NULL if there is none. */
 const struct fxt_merged_category *fxt_merge_largest(const struct fxt_merge *m);

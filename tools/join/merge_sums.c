@@ -7,7 +7,7 @@
 #include <string.h>
 #include <uthash.h>
 
-#include "merge.h"
+#include "merge_internal.h"
 #include "tools/common/hash.h"
 #include "tools/common/message.h"
 #include "tools/printing/print.h"

@@ -1,6 +1,7 @@
 /* The functions and types that the reader's own files (reader*.c) share. The files that decode parts of a
- * record by themselves include this header too: merge.c, cut_calls.c, open_lifetimes.c, order.c,
- * block_lifetimes.c, check_windows.c, lock_scan.c, lock_replay.c and report_meanwhile.c. */
+ * record by themselves include this header too: merge_part.c, merge_copy.c, cut_calls.c,
+ * open_lifetimes.c, order.c, block_lifetimes.c, check_windows.c, lock_scan.c, lock_replay.c and
+ * report_meanwhile.c. */
 #ifndef FXT_TOOLS_READER_INTERNAL_H
 #define FXT_TOOLS_READER_INTERNAL_H
 

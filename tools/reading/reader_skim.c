@@ -1,4 +1,4 @@
-/* Goes past events of known forms without decoding them, for merge.c, which counts and copies them and
+/* Goes past events of known forms without decoding them, for merge_part.c, which counts and copies them and
  * need not know their contents. See reader.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
