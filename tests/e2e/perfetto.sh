@@ -1,7 +1,8 @@
 #!/bin/bash
 # What Perfetto reads in its own form is in the file once more, as fxt itself has it: each sample with its
 # time, its thread and its whole stack. Every record of the blob is a trace of whole packets, and a merge
-# makes the blob again. This script reads the packets with its own decoder, and with protoc if that is there.
+# makes the blob again. This script reads the packets with its own decoder, and with protoc and Perfetto's
+# trace_processor_shell if these are there.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
@@ -10,7 +11,8 @@ need python3
 ! grep -q 'no samples and no context switches' said || skip "the kernel refuses"
 grep -q 'define HAVE_PROTOBUF_C 1' "$abs_top_builddir/config.h" || skip "fxt was built without protobuf-c"
 
-# packets FILE: prints a line for each sample in the blob of the trace, and writes the packets to packets.pb.
+# packets FILE: prints a line for each sample in the blob of the trace, and writes the packets to packets.pb
+# and a line for each process and stack of the heap to heaps: bytes and blocks that were asked for and freed.
 packets()
 {
 	python3 - "$1" <<'END'
@@ -38,7 +40,7 @@ def fields(message):
         found.setdefault(key >> 3, []).append(value)
     return found
 
-names, mappings, paths, frames, stacks, samples = {}, {}, {}, {}, {}, []
+names, mappings, paths, frames, stacks, samples, heaps = {}, {}, {}, {}, {}, [], []
 while at + 8 <= len(data):
     header, = struct.unpack_from("<Q", data, at)
     words = header >> 4 & (0xffffffff if header & 15 == 15 else 0xfff)
@@ -59,6 +61,8 @@ while at + 8 <= len(data):
                         table[entry[1][0]] = entry
             for sample in map(fields, packet.get(66, [])):
                 samples.append((packet[8][0], sample))
+            for profile in map(fields, packet.get(37, [])):
+                heaps.append((packet[8][0], profile))
     else:
         assert not records or header & 15 == 0, "something follows the blob"
     at += 8 * words
@@ -67,6 +71,16 @@ for time, s in samples:
     text = ";".join(names[f[2][0]][2][0].decode(errors="replace") for f in frame)
     print(time, s[2][0], s[3][0], text)
 open("packets.pb", "wb").write(out)
+# Perfetto takes packets in the order of their times, and counts those of heaps.
+for i, (time, profile) in enumerate(heaps):
+    assert profile[7] == [i] and profile[6] == [i + 1 < len(heaps)], "heaps are counted in another way"
+    assert i == 0 or time >= heaps[i - 1][0], "heaps are not in the order of time"
+with open("heaps", "w") as file:
+    for process in [fields(dump) for _, profile in heaps for dump in profile[5]]:
+        for sums in map(fields, process[2]):
+            frame = [frames[f] for f in stacks[sums[1][0]][2]]
+            text = ";".join(names[f[2][0]][2][0].decode(errors="replace") for f in frame)
+            print(process[1][0], *(sums[field][0] for field in (2, 3, 5, 6)), text, file=file)
 END
 }
 
@@ -102,6 +116,31 @@ look()
 	! command -v protoc >/dev/null || protoc --proto_path="$abs_top_srcdir/tools/perfetto" \
 		--decode=perfetto.Trace perfetto_trace.proto <packets.pb >packets.text ||
 		fail "$1: protoc does not read the packets"
+	! command -v trace_processor_shell >/dev/null || opened "$1"
+}
+
+# queried FILE QUERY: prints the result in lines of CSV, without the names of the columns.
+queried()
+{
+	trace_processor_shell -Q "$2" "$1" 2>query.log | tail -n +2
+}
+
+# opened FILE: fails unless Perfetto opens the trace without an error and has the samples and heaps of its
+# blob, as blob.lines and heaps have them.
+opened()
+{
+	is "$1 in Perfetto: errors" "" \
+		"$(queried "$1" "SELECT name, value FROM stats
+		                 WHERE value AND severity IN ('error', 'data_loss')")"
+	queried "$1" 'SELECT ts, pid, tid FROM perf_sample JOIN thread USING (utid) JOIN process USING (upid)' |
+		tr ',' ' ' | sort >perfetto.lines
+	cut -d ' ' -f 1-3 blob.lines | sort >own.lines
+	same_some "$1 in Perfetto: samples" own.lines perfetto.lines
+	queried "$1" 'SELECT pid, sum(iif(size > 0, size, 0)) FROM heap_profile_allocation
+	              JOIN process USING (upid) GROUP BY pid ORDER BY pid' | tr ',' ' ' >perfetto.lines
+	awk '{ sum[$1] += $2 } END { for (pid in sum) printf "%d %.0f\n", pid, sum[pid] }' heaps |
+		sort -n >own.lines
+	same "$1 in Perfetto: heaps" own.lines perfetto.lines
 }
 
 ms=$((300 + seed % 300))
@@ -127,6 +166,30 @@ is "not wanted in a merge" "" "$(packets none.fxt)"
 "$FXT" record -q --no-perfetto -o none.fxt -- "$apps/burns" 1 50 1 >/dev/null
 valid none.fxt
 is "not wanted in a record" "" "$(packets none.fxt)"
+
+# -- Heaps, and names of C++ ------------------------------------------------------------------------------
+
+# The heap of the first process has its last event after those of the others. Blocks of this size are all in
+# the trace.
+cat >nested.py <<'END'
+import subprocess, sys
+kept = [bytearray(1 << 20) for i in range(int(sys.argv[1]))]
+if len(sys.argv) > 2:
+    subprocess.run([sys.executable, sys.argv[0]] + sys.argv[2:], check=True)
+END
+blocks="$((8 + seed % 20)) 9 $((28 + seed % 30))"
+# shellcheck disable=SC2086
+"$FXT" record -q -o nested.fxt -- python3 nested.py $blocks || fail "nested.py: exit status $?"
+look nested.fxt nested.fxt
+is "blocks of 1 MiB" "$(tr ' ' '\n' <<<"$blocks" | sort -n | tr '\n' ' ')" \
+	"$(awk 'int($2 / $4 / 2 ^ 16) == 16 && $4 >= 8 { print $4 }' heaps | sort -n | tr '\n' ' ')"
+
+if grep -q 'define HAVE_LIBIBERTY 1' "$abs_top_builddir/config.h"; then
+	"$FXT" record -q --sample=4000 -o named.fxt -- "$apps/peaks" >/dev/null
+	look named.fxt named.fxt
+	is "symbols in the blob" "" "$(grep -h '\<_Z' blob.lines heaps)"
+	grep -q 'build_index()' heaps || fail "build_index() has no heap"
+fi
 
 # -- The whole of it or nothing: a trace that has no room for it ----------------------------------------
 

@@ -145,9 +145,24 @@ static Perfetto__ProfilePacket__HeapSample sums_of(const struct fxt_profile_heap
 	return sums;
 }
 
-/* Writes `count` stacks of one process. Perfetto counts the packets by `index`. */
+/* Returns the time of the last event of all heaps. */
+static uint64_t last_time(const struct fxt_profile *p)
+{
+	uint64_t last_ns = 0;
+
+	for (size_t i = 0; i < p->heap_count; i++) {
+		const struct fxt_slot *times = fxt_map_find(&p->heap_times, p->heaps[i].pid, 0);
+
+		last_ns = times->value[1] > last_ns ? times->value[1] : last_ns;
+	}
+	return last_ns;
+}
+
+/* Writes `count` stacks of one process. Perfetto counts the packets by `index`, after it has put them in order
+ * by time, so all of them have one. */
 static void put_dump(struct fxt_packets *k, const struct fxt_profile *p,
-		     const struct fxt_profile_heap *const *heaps, size_t count, uint64_t index, bool is_last)
+		     const struct fxt_profile_heap *const *heaps, size_t count, uint64_t index,
+		     uint64_t last_ns, bool is_last)
 {
 	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
 	Perfetto__ProfilePacket profile = PERFETTO__PROFILE_PACKET__INIT;
@@ -176,7 +191,7 @@ static void put_dump(struct fxt_packets *k, const struct fxt_profile *p,
 	profile.index = index;
 	profile.continued = !is_last;
 	packet.has_timestamp = true;
-	packet.timestamp = times->value[1];
+	packet.timestamp = last_ns;
 	packet.profile_packet = &profile;
 	fxt_packets_put(k, &packet);
 }
@@ -184,7 +199,7 @@ static void put_dump(struct fxt_packets *k, const struct fxt_profile *p,
 void fxt_packets_heaps(struct fxt_packets *k, const struct fxt_profile *p)
 {
 	const struct fxt_profile_heap **heaps = fxt_alloc(p->heap_count + 1, sizeof(*heaps));
-	uint64_t index = 0;
+	uint64_t index = 0, last_ns = last_time(p);
 
 	for (size_t i = 0; i < p->heap_count; i++)
 		heaps[i] = &p->heaps[i];
@@ -193,7 +208,7 @@ void fxt_packets_heaps(struct fxt_packets *k, const struct fxt_profile *p)
 		to = from + 1;
 		while (to < p->heap_count && to - from < MOST_STACKS && heaps[to]->pid == heaps[from]->pid)
 			to++;
-		put_dump(k, p, heaps + from, to - from, index++, to == p->heap_count);
+		put_dump(k, p, heaps + from, to - from, index++, last_ns, to == p->heap_count);
 	}
 	free(heaps);
 }

@@ -12,6 +12,7 @@
 
 #include <uthash.h>
 
+#include "tools/analysis/demangle.h"
 #include "tools/common/hash.h"
 #include "tools/common/message.h"
 
@@ -44,10 +45,14 @@ static uint32_t string_of(struct fxt_profile *p, const char *text, size_t bytes)
 	return found->number;
 }
 
-static uint32_t name_of(struct fxt_profile *p, const char *text, size_t bytes)
+/* Returns the string of a function's name, as its source has it. The name may be a symbol: what the kernel's
+ * witness writes becomes a name only when its part is copied. */
+static uint32_t name_of(struct fxt_profile *p, const struct fxt_text *name)
 {
-	uint32_t number = string_of(p, text, bytes);
+	char *full = fxt_demangle(name);
+	uint32_t number = full ? string_of(p, full, strlen(full)) : string_of(p, name->text, name->bytes);
 
+	free(full);
 	p->strings[number - 1].is_name = true;
 	return number;
 }
@@ -129,7 +134,7 @@ uint32_t fxt_profile_lone_node(struct fxt_profile *p, const struct fxt_text *nam
 	uint32_t node;
 
 	name = name->bytes ? name : &unknown;
-	frame.name = name_of(p, name->text, name->bytes);
+	frame.name = name_of(p, name);
 	node = node_of(p, 0, frame_of(p, &frame));
 	p->nodes[node - 1].is_innermost = true;
 	return node;
@@ -171,21 +176,19 @@ static uint32_t resolve_frame(const struct resolving *v, const struct fxt_call_f
 	struct fxt_profile_frame frame = {.mapping = mapping_of(v->p, &path, &build_id),
 					  .offset = from->offset};
 	uint32_t base = path.bytes;
-	char *made;
+	char *made = NULL;
 
-	if (name.bytes) {
-		frame.name = name_of(v->p, name.text, name.bytes);
-	} else if (path.bytes) {
+	if (!name.bytes && path.bytes) {
 		while (base && path.text[base - 1] != '/')
 			base--;
 		made = fxt_format("%.*s+0x%" PRIx64, (int)(path.bytes - base), path.text + base,
 				  from->offset);
-		frame.name = name_of(v->p, made, strlen(made));
-		free(made);
-	} else {
+		name = fxt_text_of(made);
+	} else if (!name.bytes) {
 		name = fxt_text_of(from->offset ? "[code in no file]" : "[unknown]");
-		frame.name = name_of(v->p, name.text, name.bytes);
 	}
+	frame.name = name_of(v->p, &name);
+	free(made);
 	return frame_of(v->p, &frame);
 }
 
