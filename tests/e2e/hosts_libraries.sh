@@ -90,6 +90,16 @@ complete handlers
 if command -v valgrind >/dev/null; then
 	MODES=streaming host valgrind valgrind -q --error-exitcode=9 "$apps/host_malloc"
 	grep -q "^marks" valgrind.bare || fail "valgrind: the program does not run"
+	# Its tools for races do not know what is atomic, so they are told to pass over the agent.
+	printf '{\n %s\n %s\n obj:*libfxtagent.so*\n}\n' races Helgrind:Race conflicts drd:ConflictingAccess \
+		>suppressions
+	for tool in helgrind drd; do
+		traced $tool valgrind -q --tool=$tool --suppressions=suppressions --error-exitcode=9 \
+			"$apps/spends" 3 $((1000 + seed % 2000)) </dev/null >/dev/null 2>$tool.err
+		is "valgrind, $tool: exit status" 0 $?
+		is "valgrind, $tool: what it says" "" "$(cat $tool.err)"
+		valid $tool/*.fxt
+	done
 else
 	echo "no valgrind here: left out"
 fi

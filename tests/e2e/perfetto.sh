@@ -132,8 +132,8 @@ opened()
 	is "$1 in Perfetto: errors" "" \
 		"$(queried "$1" "SELECT name, value FROM stats
 		                 WHERE value AND severity IN ('error', 'data_loss')")"
-	queried "$1" 'SELECT ts, pid, tid FROM perf_sample JOIN thread USING (utid) JOIN process USING (upid)' |
-		tr ',' ' ' | sort >perfetto.lines
+	queried "$1" 'SELECT ts, pid, tid FROM perf_sample
+	               JOIN thread USING (utid) JOIN process USING (upid)' | tr ',' ' ' | sort >perfetto.lines
 	cut -d ' ' -f 1-3 blob.lines | sort >own.lines
 	same_some "$1 in Perfetto: samples" own.lines perfetto.lines
 	queried "$1" 'SELECT pid, sum(iif(size > 0, size, 0)) FROM heap_profile_allocation
@@ -179,7 +179,7 @@ if len(sys.argv) > 2:
 END
 blocks="$((8 + seed % 20)) 9 $((28 + seed % 30))"
 # shellcheck disable=SC2086
-"$FXT" record -q -o nested.fxt -- python3 nested.py $blocks || fail "nested.py: exit status $?"
+"$FXT" record -q -o nested.fxt -- python3 nested.py $blocks || fail "nested: exit status $?"
 look nested.fxt nested.fxt
 is "blocks of 1 MiB" "$(tr ' ' '\n' <<<"$blocks" | sort -n | tr '\n' ' ')" \
 	"$(awk 'int($2 / $4 / 2 ^ 16) == 16 && $4 >= 8 { print $4 }' heaps | sort -n | tr '\n' ' ')"

@@ -52,7 +52,7 @@ static void take_frame(struct fxt_call_stacks *s, struct fxt_reader *r, const st
 	/* A record without a name, which a ring has told once more, says less than the one with a name. */
 	if (frame->name && !rec->name.bytes)
 		return;
-	slot->value[1] = true;
+	frame->is_recorded = true;
 	frame->name = symbol_of(r, &rec->name);
 	frame->module = symbol_of(r, fxt_argument_text(rec, "module"));
 	frame->build_id = symbol_of(r, fxt_argument_text(rec, "build_id"));
@@ -85,7 +85,7 @@ uint32_t fxt_call_stack_of(struct fxt_call_stacks *s, const struct fxt_record *r
 	if (!s->is_finished)
 		return (uint32_t)slot_of(s, rec->provider->index, id)->value[0];
 	slot = fxt_map_find(&s->by_id, rec->provider->index, id);
-	return slot && slot->value[1] ? (uint32_t)slot->value[0] : FXT_NO_FRAME;
+	return slot && s->frames[slot->value[0]].is_recorded ? (uint32_t)slot->value[0] : FXT_NO_FRAME;
 }
 
 /* -- Linking --------------------------------------------------------------------------------------- */
@@ -117,7 +117,7 @@ static uint32_t place_of_caller(const struct fxt_call_stacks *s, uint32_t provid
 {
 	const struct fxt_slot *slot = id ? fxt_map_find(&s->by_id, provider, id) : NULL;
 
-	return slot && slot->value[1] ? (uint32_t)slot->value[0] : FXT_NO_FRAME;
+	return slot && s->frames[slot->value[0]].is_recorded ? (uint32_t)slot->value[0] : FXT_NO_FRAME;
 }
 
 /* Cuts each circle in front of the node that led into it again. Every node is gone past once, and has the

@@ -29,6 +29,7 @@ struct fxt_call_frame {
 	/* the address of the last byte of the call, as in the module's file; without a module, in memory */
 	uint64_t offset;
 	uint32_t provider;              /* index of the provider that has the node */
+	bool is_recorded;               /* a record of it was taken, and not only its number */
 	uint64_t id;                    /* the node's pointer in the trace */
 };
 
@@ -36,7 +37,7 @@ struct fxt_call_frame {
 struct fxt_call_stacks {
 	struct fxt_call_frame *frames;
 	size_t count, capacity;
-	struct fxt_map by_id;           /* provider's index and id -> place, and whether it has a record */
+	struct fxt_map by_id;           /* provider's index and id -> place */
 	struct fxt_map modules;         /* provider's index and id -> symbols of path and build id */
 	struct fxt_map links;           /* place -> id of the caller, and of the module; until the end */
 	bool is_finished;

@@ -18,15 +18,12 @@ enum { NAME_BYTES = 4096 };
 
 void fxt_frame_part_take(struct fxt_frame_part *p, struct fxt_reader *r, const struct fxt_record *rec)
 {
-	size_t count = p->stacks.count;
 	bool fresh;
 
-	if (rec->type != FXT_RECORD_USERSPACE_OBJECT || fxt_provider_is_kernel(rec->provider))
+	if (rec->type != FXT_RECORD_USERSPACE_OBJECT)
 		return;
 	fxt_call_stacks_take(&p->stacks, r, rec);
-	if (p->stacks.count != count)
-		fxt_map_put(&p->processes, rec->provider->index, 0, &fresh)->value[0] =
-			r->threads[rec->thread].pid;
+	fxt_map_put(&p->processes, rec->provider->index, 0, &fresh)->value[0] = r->threads[rec->thread].pid;
 }
 
 static void open_names(struct fxt_frame_records *f)
@@ -57,11 +54,18 @@ void fxt_frame_part_ahead(struct fxt_frame_records *f, struct fxt_frame_part *p,
 
 /* -- Making records -------------------------------------------------------------------------------- */
 
+/* The strings of which a record has most. */
+enum { TYPE, FRAME, PARENT, MODULE, OFFSET, BUILD_ID, LITERALS };
+
+static const char *const literals[LITERALS] = {"type", FXT_FRAME_RECORD, "parent",
+					       "module", "offset", "build_id"};
+
 /* What is needed while the records of one provider are made. */
 struct making {
 	struct fxt_frame_records *records;
 	struct fxt_reader *r;
 	const struct fxt_call_stacks *stacks;
+	uint32_t literals[LITERALS];    /* symbols */
 	uint64_t process;
 	struct fxt_map strings;         /* symbol -> index in the provider's table */
 	unsigned char *is_used;         /* by index: the provider has a string there */
@@ -83,35 +87,38 @@ static uint16_t free_index(struct making *m)
 	return m->next ? (uint16_t)m->next-- : 0;
 }
 
-/* Returns the text as a string in a record. It is registered, as long as the provider's table has room. */
-static struct fxt_string string_of(struct making *m, const struct fxt_text *text)
+/* Returns the text of a symbol as a string in a record. It is registered, as long as the provider's table has
+ * room. */
+static struct fxt_string string_of(struct making *m, uint32_t symbol)
 {
+	struct fxt_text text;
 	uint64_t *words;
 	struct fxt_slot *slot;
 	bool fresh;
 
-	if (!text->bytes)
+	slot = fxt_map_put(&m->strings, symbol, 0, &fresh);
+	if (slot->value[0])
+		return FXT_INDEXED(slot->value[0]);
+	text = fxt_symbol_text(m->r, symbol);
+	if (!text.bytes)
 		return FXT_INLINE(NULL, 0);
-	slot = fxt_map_put(&m->strings, fxt_symbol(m->r, text), 0, &fresh);
 	if (fresh) {
 		slot->value[0] = free_index(m);
 		words = room(m->records);
 		if (slot->value[0])
 			m->records->count += fxt_encode_string(words, FXT_RECORD_MAX_WORDS,
-							       (uint16_t)slot->value[0], text->text,
-							       text->bytes);
+							       (uint16_t)slot->value[0], text.text,
+							       text.bytes);
 	}
-	return slot->value[0] ? FXT_INDEXED(slot->value[0]) : FXT_INLINE(text->text, text->bytes);
+	return slot->value[0] ? FXT_INDEXED(slot->value[0]) : FXT_INLINE(text.text, text.bytes);
 }
 
-static struct fxt_string literal(struct making *m, const char *text)
+static struct fxt_string literal(struct making *m, unsigned which)
 {
-	struct fxt_text view = fxt_text_of(text);
-
-	return string_of(m, &view);
+	return string_of(m, m->literals[which]);
 }
 
-static void put_frame(struct making *m, const struct fxt_call_frame *frame)
+static void put_frame(struct making *m, struct fxt_call_frame *frame)
 {
 	struct fxt_frame_at at = fxt_frame_at(m->r, frame);
 	const char *function = fxt_frame_function(m->records->names, &at);
@@ -122,23 +129,24 @@ static void put_frame(struct making *m, const struct fxt_call_frame *frame)
 	size_t count = 0;
 	uint64_t *words;
 
+	frame->name = fxt_symbol(m->r, &text);
 	/* The text has to last, so one that is cut or changed is not registered. */
 	if (text.bytes > sizeof(clean) || !fxt_utf8_valid(text.text, text.bytes))
 		name = FXT_INLINE(clean, fxt_utf8_clean(clean, text.text, text.bytes, sizeof(clean)));
 	else
-		name = string_of(m, &text);
-	list[count++] = (struct fxt_arg){FXT_ARG_STRING, literal(m, "type"),
-					 .string = literal(m, FXT_FRAME_RECORD)};
+		name = string_of(m, frame->name);
+	list[count++] =
+		(struct fxt_arg){FXT_ARG_STRING, literal(m, TYPE), .string = literal(m, FRAME)};
 	if (frame->parent != FXT_NO_FRAME)
-		list[count++] = (struct fxt_arg){FXT_ARG_POINTER, literal(m, "parent"),
+		list[count++] = (struct fxt_arg){FXT_ARG_POINTER, literal(m, PARENT),
 						 .u64 = m->stacks->frames[frame->parent].id};
 	if (frame->module)
-		list[count++] = (struct fxt_arg){FXT_ARG_STRING, literal(m, "module"),
-						 .string = string_of(m, &at.path)};
-	list[count++] = (struct fxt_arg){FXT_ARG_UINT64, literal(m, "offset"), .u64 = frame->offset};
+		list[count++] = (struct fxt_arg){FXT_ARG_STRING, literal(m, MODULE),
+						 .string = string_of(m, frame->module)};
+	list[count++] = (struct fxt_arg){FXT_ARG_UINT64, literal(m, OFFSET), .u64 = frame->offset};
 	if (frame->build_id)
-		list[count++] = (struct fxt_arg){FXT_ARG_STRING, literal(m, "build_id"),
-						 .string = string_of(m, &at.build_id)};
+		list[count++] = (struct fxt_arg){FXT_ARG_STRING, literal(m, BUILD_ID),
+						 .string = string_of(m, frame->build_id)};
 	words = room(m->records);
 	m->records->count += fxt_encode_userspace_object(words, FXT_RECORD_MAX_WORDS, frame->id,
 							 (struct fxt_thread_ref){0, m->process, 0}, name,
@@ -172,8 +180,8 @@ static int by_provider(const void *a, const void *b, void *context)
 }
 
 /* Puts all nodes without a name in an order in which callers come before what they call, and the nodes of a
- * provider together. Returns how many there are. */
-static size_t sort(const struct fxt_call_stacks *s, uint32_t *order)
+ * provider together. The kernel's have names, in a trace that is not damaged. Returns how many there are. */
+static size_t sort(const struct fxt_call_stacks *s, const struct fxt_reader *r, uint32_t *order)
 {
 	uint32_t *places = fxt_alloc(s->count, sizeof(*places)), *way = fxt_alloc(s->count, sizeof(*way));
 	unsigned char *is_done = fxt_alloc(s->count, 1);
@@ -189,8 +197,10 @@ static size_t sort(const struct fxt_call_stacks *s, uint32_t *order)
 		}
 		while (depth) {
 			uint32_t at = way[--depth];
+			const struct fxt_call_frame *frame = &s->frames[at];
 
-			if (!s->frames[at].name)
+			if (frame->is_recorded && !frame->name &&
+			    !fxt_provider_is_kernel(r->providers[frame->provider]))
 				order[ordered++] = at;
 		}
 	}
@@ -214,10 +224,16 @@ void fxt_frame_part_end(struct fxt_frame_records *f, struct fxt_frame_part *p, s
 		return;
 	order = fxt_alloc(p->stacks.count, sizeof(*order));
 	m.is_used = fxt_alloc(FXT_STRING_MAX_INDEX + 1, 1);
-	count = sort(&p->stacks, order);
-	open_names(f);
+	count = sort(&p->stacks, r, order);
+	if (count)
+		open_names(f);
+	for (size_t i = 0; i < LITERALS; i++) {
+		struct fxt_text text = fxt_text_of(literals[i]);
+
+		m.literals[i] = fxt_symbol(r, &text);
+	}
 	for (size_t i = 0; i < count; i++) {
-		const struct fxt_call_frame *frame = &p->stacks.frames[order[i]];
+		struct fxt_call_frame *frame = &p->stacks.frames[order[i]];
 
 		if (frame->provider != provider) {
 			provider = frame->provider;

@@ -31,12 +31,12 @@ struct fxt_frame_records {
 
 /* The nodes of the part that is being read. All members are zero at first. */
 struct fxt_frame_part {
-	struct fxt_call_stacks stacks;
+	struct fxt_call_stacks stacks;  /* those of the kernel's samples, too */
 	struct fxt_map processes;       /* provider's index -> the process whose nodes it has */
 	size_t ahead;                   /* of so many nodes the names were looked up ahead */
 };
 
-/* Takes a userspace object record. The kernel's nodes have names already. */
+/* Takes a userspace object record, and passes over others. */
 void fxt_frame_part_take(struct fxt_frame_part *p, struct fxt_reader *r, const struct fxt_record *rec);
 
 /* Has the names of new nodes looked up in a thread of its own. */
@@ -45,7 +45,8 @@ void fxt_frame_part_ahead(struct fxt_frame_records *f, struct fxt_frame_part *p,
 /* Returns the id in the archive of the provider that has this id in the part. */
 typedef uint32_t fxt_frame_id_of(void *context, uint32_t id);
 
-/* Makes the records of a part, which `r` has read to its end. */
+/* Makes the records of a part, which `r` has read to its end. All nodes that have a record have a name
+ * then. */
 void fxt_frame_part_end(struct fxt_frame_records *f, struct fxt_frame_part *p, struct fxt_reader *r,
 			fxt_frame_id_of *id_of, void *context);
 void fxt_frame_part_free(struct fxt_frame_part *p);

@@ -239,7 +239,7 @@ struct fxt_merged_part *fxt_merged_part_begin(struct fxt_merge *m, const struct 
 	part->skims.counted = count_skimmed;
 	part->skims.linked = link_lifetime;
 	part->skims.context = part;
-	fxt_profile_begin_part(&m->profile, &part->profile);
+	fxt_profile_begin_part(&m->profile, &part->profile, &part->frames.stacks);
 	m->as_it_is = true;
 	return part;
 }
@@ -247,8 +247,8 @@ struct fxt_merged_part *fxt_merged_part_begin(struct fxt_merge *m, const struct 
 void fxt_merged_part_free(struct fxt_merged_part *part)
 {
 	fxt_map_free(&part->ids);
-	fxt_frame_part_free(&part->frames);
 	fxt_profile_free_part(&part->profile);
+	fxt_frame_part_free(&part->frames);
 	fxt_overview_free(&part->overview);
 	free(part);
 }
@@ -267,7 +267,7 @@ void fxt_merged_part_end(struct fxt_merged_part *part, struct fxt_reader *r)
 	fxt_skims_tell(&part->skims);
 	keep_open(part, r);
 	fxt_frame_part_end(&m->frames, &part->frames, r, id_in_archive, part);
-	fxt_frame_names_complete(m->frames.names, &part->profile.stacks, r);
+	fxt_frame_names_complete(m->frames.names, &part->frames.stacks, r);
 	fxt_profile_end_part(&m->profile, &part->profile, r);
 	m->parts++;
 	fxt_merge_add(m, &part->overview, r);

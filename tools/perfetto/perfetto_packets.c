@@ -158,8 +158,8 @@ static uint64_t last_time(const struct fxt_profile *p)
 	return last_ns;
 }
 
-/* Writes `count` stacks of one process. Perfetto counts the packets by `index`, after it has put them in order
- * by time, so all of them have one. */
+/* Writes `count` stacks of one process. Perfetto counts the packets by `index`, after it has put them in
+ * order by time, so all of them have one. */
 static void put_dump(struct fxt_packets *k, const struct fxt_profile *p,
 		     const struct fxt_profile_heap *const *heaps, size_t count, uint64_t index,
 		     uint64_t last_ns, bool is_last)

@@ -162,19 +162,35 @@ struct resolving {
 	const struct fxt_call_stacks *stacks;
 	const struct fxt_reader *r;
 	uint32_t *nodes;                /* by place in `stacks`: the node; 0: not known yet */
+	struct fxt_map mappings;        /* symbols of path and build id -> mapping */
 	uint32_t *chain;                /* places that are on the way */
 	size_t chain_capacity;
 };
 
-/* Returns the frame of a node of the part. Code without a name is named by its file and its address. */
-static uint32_t resolve_frame(const struct resolving *v, const struct fxt_call_frame *from)
+/* Returns the text of a symbol, or none if that is 0. */
+static struct fxt_text text_of(const struct resolving *v, uint32_t symbol)
 {
-	struct fxt_text none = {.text = ""},
-			name = from->name ? fxt_symbol_text(v->r, from->name) : none,
-			path = from->module ? fxt_symbol_text(v->r, from->module) : none,
-			build_id = from->build_id ? fxt_symbol_text(v->r, from->build_id) : none;
-	struct fxt_profile_frame frame = {.mapping = mapping_of(v->p, &path, &build_id),
-					  .offset = from->offset};
+	return symbol ? fxt_symbol_text(v->r, symbol) : (struct fxt_text){.text = ""};
+}
+
+static uint32_t resolve_mapping(struct resolving *v, const struct fxt_call_frame *from)
+{
+	bool fresh;
+	struct fxt_slot *slot = fxt_map_put(&v->mappings, from->module, from->build_id, &fresh);
+
+	if (fresh) {
+		struct fxt_text path = text_of(v, from->module), build_id = text_of(v, from->build_id);
+
+		slot->value[0] = mapping_of(v->p, &path, &build_id);
+	}
+	return (uint32_t)slot->value[0];
+}
+
+/* Returns the frame of a node of the part. Code without a name is named by its file and its address. */
+static uint32_t resolve_frame(struct resolving *v, const struct fxt_call_frame *from)
+{
+	struct fxt_text name = text_of(v, from->name), path = text_of(v, from->module);
+	struct fxt_profile_frame frame = {.mapping = resolve_mapping(v, from), .offset = from->offset};
 	uint32_t base = path.bytes;
 	char *made = NULL;
 
@@ -214,8 +230,10 @@ static uint32_t resolve(struct resolving *v, uint32_t place)
 	return node;
 }
 
-void fxt_profile_begin_part(const struct fxt_profile *p, struct fxt_profile_part *part)
+void fxt_profile_begin_part(const struct fxt_profile *p, struct fxt_profile_part *part,
+			    struct fxt_call_stacks *stacks)
 {
+	part->stacks = stacks;
 	part->first_sample = p->sample_count;
 }
 
@@ -238,18 +256,18 @@ static void take_heaps(struct resolving *v, const struct fxt_profile_part *part)
 
 void fxt_profile_end_part(struct fxt_profile *p, struct fxt_profile_part *part, struct fxt_reader *r)
 {
-	struct resolving v = {.p = p, .stacks = &part->stacks, .r = r};
+	struct resolving v = {.p = p, .stacks = part->stacks, .r = r};
 
 	if (!p->is_on)
 		return;
-	fxt_call_stacks_finish(&part->stacks);
-	v.nodes = fxt_alloc(part->stacks.count + 1, sizeof(*v.nodes));
+	v.nodes = fxt_alloc(part->stacks->count + 1, sizeof(*v.nodes));
 	for (size_t i = part->first_sample; i < p->sample_count; i++) {
 		if (!p->samples[i].is_node)
 			p->samples[i].node = resolve(&v, p->samples[i].node);
 		p->samples[i].is_node = true;
 	}
 	take_heaps(&v, part);
+	fxt_map_free(&v.mappings);
 	free(v.nodes);
 	free(v.chain);
 	fxt_profile_free_part(part);
@@ -259,7 +277,6 @@ void fxt_profile_end_part(struct fxt_profile *p, struct fxt_profile_part *part, 
 
 void fxt_profile_free_part(struct fxt_profile_part *part)
 {
-	fxt_call_stacks_free(&part->stacks);
 	fxt_map_free(&part->by_heap);
 	fxt_map_free(&part->lives);
 	free(part->heaps);

@@ -72,7 +72,7 @@ struct fxt_profile {
 
 /* A part that is being read. All members are zero at first. */
 struct fxt_profile_part {
-	struct fxt_call_stacks stacks;
+	struct fxt_call_stacks *stacks; /* the part's nodes, which belong to the caller */
 	size_t first_sample;            /* place of the part's first sample */
 	struct fxt_profile_heap *heaps;
 	size_t heap_count, heap_capacity;
@@ -95,10 +95,12 @@ void fxt_profile_ended(struct fxt_profile *p, struct fxt_profile_part *part, con
 
 /* -- profile.c ------------------------------------------------------------------------------------ */
 
-/* Begins a part. */
-void fxt_profile_begin_part(const struct fxt_profile *p, struct fxt_profile_part *part);
+/* Begins a part. The caller takes its nodes into `stacks`. */
+void fxt_profile_begin_part(const struct fxt_profile *p, struct fxt_profile_part *part,
+			    struct fxt_call_stacks *stacks);
 
-/* Ends a part, all of which `r` has read, and frees it. */
+/* Ends a part, all of which `r` has read, and frees it. Its stacks are finished, and have names as far as
+ * these are known. */
 void fxt_profile_end_part(struct fxt_profile *p, struct fxt_profile_part *part, struct fxt_reader *r);
 
 /* Frees a part of which nothing more is wanted. */

@@ -72,7 +72,7 @@ static void take_sample(struct fxt_profile *p, struct fxt_profile_part *part, co
 	if (processor < FXT_KERNEL_PROVIDER_ID)
 		sample.cpu = (uint32_t)(FXT_KERNEL_PROVIDER_ID - 1 - processor);
 	if (fxt_argument_u64(fxt_argument(rec, "stack"), &stack) && stack)
-		sample.node = fxt_call_stack_of(&part->stacks, rec);
+		sample.node = fxt_call_stack_of(part->stacks, rec);
 	else
 		sample.node = FXT_NO_FRAME;
 	if (sample.node == FXT_NO_FRAME) {
@@ -100,7 +100,7 @@ static void take_time(struct fxt_profile *p, uint32_t pid, uint64_t at_ns)
 static void take_begin(struct fxt_profile *p, struct fxt_profile_part *part, const struct fxt_reader *r,
 		       const struct fxt_record *rec)
 {
-	uint32_t pid = (uint32_t)r->threads[rec->thread].pid, node = fxt_call_stack_of(&part->stacks, rec);
+	uint32_t pid = (uint32_t)r->threads[rec->thread].pid, node = fxt_call_stack_of(part->stacks, rec);
 	uint64_t bytes = fxt_argument_or(rec, "size", 0);
 	struct fxt_profile_heap *heap;
 	struct fxt_slot *slot;
@@ -168,11 +168,7 @@ static void take_kernel(struct fxt_profile *p, struct fxt_profile_part *part, co
 void fxt_profile_take(struct fxt_profile *p, struct fxt_profile_part *part, struct fxt_reader *r,
 		      const struct fxt_record *rec)
 {
-	if (!p->is_on)
-		return;
-	if (rec->type == FXT_RECORD_USERSPACE_OBJECT)
-		fxt_call_stacks_take(&part->stacks, r, rec);
-	if (rec->type != FXT_RECORD_EVENT || !rec->known)
+	if (!p->is_on || rec->type != FXT_RECORD_EVENT || !rec->known)
 		return;
 	if (fxt_provider_is_kernel(rec->provider))
 		take_kernel(p, part, r, rec);

@@ -18,6 +18,7 @@
 struct file {
 	char *key;                      /* its path, and behind a NUL its build id */
 	const char *path, *build_id;
+	uint32_t path_bytes, id_bytes;
 	struct fxt_code_file *code;     /* NULL: nothing is known of it */
 	/* offset -> the name to show; and whether it is that of a function */
 	struct fxt_map functions;
@@ -27,6 +28,7 @@ struct file {
 
 struct fxt_frame_names {
 	struct file *files;
+	struct file *latest;            /* the one that was asked for last, or NULL */
 	time_t not_after;
 };
 
@@ -57,7 +59,14 @@ static int bytes_of(const struct fxt_text *text)
 	return (int)strnlen(text->text, text->bytes);
 }
 
-static struct file *file_of(struct fxt_frame_names *n, const struct fxt_frame_at *at)
+static bool is_of(const struct file *file, const struct fxt_frame_at *at)
+{
+	return file->path_bytes == at->path.bytes && file->id_bytes == at->build_id.bytes &&
+	       memcmp(file->path, at->path.text, file->path_bytes) == 0 &&
+	       memcmp(file->build_id, at->build_id.text, file->id_bytes) == 0;
+}
+
+static struct file *find_file(struct fxt_frame_names *n, const struct fxt_frame_at *at)
 {
 	int path_bytes = bytes_of(&at->path), id_bytes = bytes_of(&at->build_id);
 	unsigned key_bytes = (unsigned)path_bytes + 1 + (unsigned)id_bytes;
@@ -76,6 +85,8 @@ static struct file *file_of(struct fxt_frame_names *n, const struct fxt_frame_at
 	file->key = key;
 	file->path = key;
 	file->build_id = key + path_bytes + 1;
+	file->path_bytes = (uint32_t)path_bytes;
+	file->id_bytes = (uint32_t)id_bytes;
 	wish = (struct fxt_code_wish){
 		.path = file->path, .build_id = file->build_id, .not_after = n->not_after};
 	/* What is no path of a file is the kernel's name of a mapping, such as [vdso]. */
@@ -83,6 +94,14 @@ static struct file *file_of(struct fxt_frame_names *n, const struct fxt_frame_at
 		file->code = fxt_code_file_open(&wish);
 	HASH_ADD_KEYPTR(hh, n->files, file->key, key_bytes, file);
 	return file;
+}
+
+/* Returns the file of the address. Frames of one file often come one after the other. */
+static struct file *file_of(struct fxt_frame_names *n, const struct fxt_frame_at *at)
+{
+	if (!n->latest || !is_of(n->latest, at))
+		n->latest = find_file(n, at);
+	return n->latest;
 }
 
 static char *name_without_symbol(const struct file *file, uint64_t offset)
