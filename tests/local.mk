@@ -144,6 +144,7 @@ APPS_C = \
 	tests/apps/clocks \
 	tests/apps/controlled \
 	tests/apps/coroutines \
+	tests/apps/crowds \
 	tests/apps/cut \
 	tests/apps/deadlock \
 	tests/apps/descriptors \

@@ -43,14 +43,36 @@ static _Atomic(void *) table;           /* struct bucket */
 _Atomic uint8_t fxt_block_samples[FXT_BLOCK_SAMPLE_HASHES];
 static atomic_bool has_samples;
 
+/* Returns how many bits of an address do not matter to where a block can be: blocks that begin in so small a
+ * part of the heap are few at a time, because one in so many bytes is large enough or drawn. */
+static unsigned part_bits(void)
+{
+	enum { LEAST = 4, MOST = 24 };
+	/* 0, which is none, becomes the largest. */
+	uint64_t track = fxt_agent.config.heap_track_bytes - 1, sample = fxt_agent.config.heap_sample_bytes - 1,
+		 bytes = (track < sample ? track : sample) >> 1;
+	unsigned bits = bytes ? 64 - (unsigned)__builtin_clzll(bytes) : 0;
+
+	return bits < LEAST ? LEAST : bits > MOST ? MOST : bits;
+}
+
+/* Returns the number of the bucket that a block can be in. Neighbours in the heap have neighbouring buckets,
+ * because a program with little heap should touch few pages of the table. Heaps that are far from each other
+ * do not begin at the same bucket, though their addresses often end alike. */
+static size_t number_of(uintptr_t block)
+{
+	uint64_t part = (uint64_t)block >> part_bits(), far = part >> BUCKET_BITS;
+
+	return (part ^ far * UINT64_C(0x9e3779b97f4a7c15) >> (64 - BUCKET_BITS)) & (BUCKETS - 1);
+}
+
 /* Returns the bucket that a block can be in. Makes the table if `make`. Returns NULL if there is no table. */
 static struct bucket *bucket_of(uintptr_t block, bool make)
 {
 	struct bucket *buckets = make ? fxt_lazy_table(&table, BUCKETS * sizeof(*buckets))
 				      : atomic_load_explicit(&table, memory_order_acquire);
 
-	return buckets ? buckets + ((uint64_t)block * UINT64_C(0x9e3779b97f4a7c15) >> (64 - BUCKET_BITS))
-		       : NULL;
+	return buckets ? buckets + number_of(block) : NULL;
 }
 
 /* Claims an entry if it still contains `from`. Returns whether it did. */
@@ -136,8 +158,14 @@ static void count_sample(uintptr_t block, int more)
 /* Claims an entry for a block that has come. Returns -1 if there is none. */
 static int claim_new(struct fxt_thread *thread, struct bucket *bucket, const void *block, uint64_t since_ns)
 {
-	struct fxt_block before = fxt_block_take(block);
+	struct fxt_block before;
+	uintptr_t free = FREE;
 
+	/* A new page that is read first is mapped twice: empty, and once more when it is written to. This
+	 * writes, and changes nothing. */
+	if (bucket)
+		atomic_compare_exchange_strong(&bucket->blocks[0], &free, FREE);
+	before = fxt_block_take(block);
 	/* If the table still has the block, it was freed while nothing was recorded. */
 	if (before.life.id)
 		fxt_block_gone(thread, &before, since_ns);

@@ -154,6 +154,25 @@ asked large 300000 malloc
 is "lifetimes of large blocks" 0 "$(grep '"async-begin"' dumped | grep -c '"size":[0-9]\{5\}[,}]')"
 grep -q '"async-begin".*"size":311280' dumped || fail "lifetimes of large blocks: there are none"
 
+# The table has a place for nearly every block, however many threads have blocks and of whatever sizes.
+crowd()
+{
+	local name=$1 least=$2 range=$3 threads=$((1 + $(random_below 32))) blocks found
+
+	blocks=$(((4000 + $(random_below 8000)) / threads))
+	FXT_CATEGORIES=malloc FXT_HEAP_SAMPLE_BYTES=0 FXT_HEAP_TRACK_BYTES=$least traced "$name" \
+		"$apps/crowds" $threads $blocks $least $((least + $(random_below "$range"))) ||
+		fail "$name: exit status $?"
+	valid "$name"/crowds.*.fxt
+	found=$(fxt dump "$name"/crowds.*.fxt | grep -c "async-begin.*malloc:heap block .*function=\"keep\"")
+	count comparison
+	test "$found" -gt $((threads * blocks * 99 / 100)) && test "$found" -le $((threads * blocks)) ||
+		fail "$name: of $threads times $blocks blocks $found have a lifetime"
+}
+crowd crowd.large 65536 100000
+crowd crowd.huge $((1 << 20)) 1000000
+crowd crowd.middle $((1100 + $(random_below 1000))) 10000
+
 # A lifetime takes no system call of its own, whether it is over in the chunk in which it began or not.
 if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
 	blocks=$((20000 + $(random_below 10000)))
