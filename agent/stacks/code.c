@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "agent/base/lazy_table.h"
 
@@ -68,6 +69,24 @@ struct found {
 /* The C library may be older than the one that this library was built with. */
 extern __typeof__(_dl_find_object) _dl_find_object __attribute__((weak));
 
+/* Takes the program headers of the program itself from where the kernel says they are. Of a program with gaps
+ * between its segments the loader tells the one that the address is in, which may have no ELF header. Whether
+ * the headers are its own is told by where they have the unwind tables. */
+static void find_program(struct found *found)
+{
+	const Elf64_Phdr *segments = (const Elf64_Phdr *)getauxval(AT_PHDR);
+	size_t count = getauxval(AT_PHNUM), i;
+
+	if (*found->in.dlfo_link_map->l_name || !segments || getauxval(AT_PHENT) != sizeof(*segments))
+		return;
+	for (i = 0; i < count; i++)
+		if (segments[i].p_type == PT_GNU_EH_FRAME && (uintptr_t)found->in.dlfo_eh_frame ==
+		    found->in.dlfo_link_map->l_addr + segments[i].p_vaddr) {
+			found->segments = segments;
+			found->count = count;
+		}
+}
+
 static bool find_module(uintptr_t address, struct found *found)
 {
 	const Elf64_Ehdr *header;
@@ -80,8 +99,10 @@ static bool find_module(uintptr_t address, struct found *found)
 	    memcmp(header->e_ident, ELFMAG, SELFMAG) || header->e_ident[EI_CLASS] != ELFCLASS64 ||
 	    header->e_phentsize != sizeof(Elf64_Phdr) || header->e_phoff % _Alignof(Elf64_Phdr) ||
 	    header->e_phoff > HEADER_BYTES ||
-	    header->e_phnum > (HEADER_BYTES - header->e_phoff) / sizeof(Elf64_Phdr))
+	    header->e_phnum > (HEADER_BYTES - header->e_phoff) / sizeof(Elf64_Phdr)) {
+		find_program(found);
 		return true;
+	}
 	found->segments = (const Elf64_Phdr *)((const char *)header + header->e_phoff);
 	found->count = header->e_phnum;
 	return true;

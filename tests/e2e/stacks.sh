@@ -54,6 +54,18 @@ for mode in streaming circular oneshot; do
 	compare "$mode" "$mode.said" "$mode.found"
 done
 
+# Of a program with gaps between its segments the loader tells only the segment that an address is in. Many
+# programs have a gap of a page.
+for shape in -pie -no-pie; do
+	$CC -O2 $shape -w -D_GNU_SOURCE -std=gnu11 -pthread -Wl,-z,max-page-size=0x200000 -o gaps \
+		"$abs_top_srcdir/tests/apps/call_stacks.c" || fail "gaps, $shape: cannot be compiled"
+	traced "gaps$shape" ./gaps 60 >gaps.said || fail "gaps, $shape: exit status $?"
+	file=$(only "gaps$shape"/gaps.*.fxt)
+	valid "$file"
+	trace stacks "$file" >gaps.found
+	compare "gaps, $shape" gaps.said gaps.found
+done
+
 # -- Which calls have one ------------------------------------------------------------------------------------
 
 # which LIST CALL...: prints which of these calls have a stack in a run with this list ("lifetime" stands for
