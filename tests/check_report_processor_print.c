@@ -115,6 +115,8 @@ START_TEST(says_what_is_missing)
 	print(10);
 	expect("  time in the kernel was not sampled");
 	expect("  1 234 of the kernel's records found no room");
+	expect("LOST: 1 234 of the kernel's records");
+	expect_none("nothing lost");
 	expect_none("in the kernel\n");
 	if (_i) {
 		expect(" 100.0% ");

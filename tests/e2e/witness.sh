@@ -180,11 +180,18 @@ has_lines()
 if "$CC" -g -O2 -pthread -Wl,--build-id -o whole "$abs_top_srcdir/tests/apps/burns.c" 2>/dev/null &&
 	mkdir debug && objcopy --only-keep-debug whole debug/stripped.debug && strip -o stripped whole; then
 	rm whole
+	readelf --debug-dump=frames stripped |
+		sed -n 's/.* FDE .* pc=0*\([0-9a-f]*\)\.\..*/\1/p' | sort -u >functions
 	"$FXT" record -q --sample=997 -o nameless.fxt -- ./stripped 1 300 0 >traced.out
 	"$FXT" record -q --sample=997 --debug-dir=debug -o named.fxt -- ./stripped 1 300 0 >traced.out
 	valid named.fxt
 	read -r hot _ <<<"$(look nameless.fxt stripped)"
 	is "a stripped program: samples with names" 0 "$hot"
+	# A function without a name is one, by where it begins, and not one for each part of it.
+	fxt dump nameless.fxt |
+		sed -n 's/.* 0x7ff.* "stripped+0x\([0-9a-f]*\)"  type="frame".*/\1/p' | sort -u >begins
+	comm -12 begins functions >known
+	same_some "a stripped program: where functions begin" begins known
 	read -r hot _ <<<"$(look named.fxt stripped)"
 	between "with --debug-dir: the share of hot()" 60 90 "$hot"
 	is "lines, without the directory" no "$(has_lines nameless.fxt)"

@@ -100,6 +100,14 @@ static bool is_async(const struct fxt_record *rec)
 	return rec->subtype >= FXT_EVENT_ASYNC_BEGIN && rec->subtype <= FXT_EVENT_ASYNC_END;
 }
 
+/* Takes an event of the kernel's part, which is no program's. */
+static void take_kernel(struct fxt_overview *o, const struct fxt_record *rec)
+{
+	if (rec->subtype == FXT_EVENT_INSTANT && fxt_text_is(&rec->category, "kernel") &&
+	    fxt_text_is(&rec->name, "lost"))
+		o->kernel_lost += fxt_argument_or(rec, "records", 0);
+}
+
 static void take_event(struct fxt_overview *o, struct fxt_reader *r, const struct fxt_record *rec)
 {
 	uint64_t bytes = rec->words * FXT_WORD_BYTES;
@@ -116,13 +124,16 @@ static void take_event(struct fxt_overview *o, struct fxt_reader *r, const struc
 	o->event_bytes += bytes;
 	count_category(o, fxt_symbol(r, &rec->category), bytes, 1);
 	count_thread(o, rec->thread, 1);
+	/* What the kernel saw is nothing that a program tried to write. */
+	if (fxt_provider_is_kernel(rec->provider)) {
+		take_kernel(o, rec);
+		return;
+	}
 	if (!fxt_text_is(&rec->category, "agent")) {
 		/* Calls in progress do not count, nor do lifetimes, which stand beside the calls that begin
-		 * and end them, nor what tells of the stack of a call. What the kernel saw is nothing that a
-		 * program tried to write. */
+		 * and end them, nor what tells of the stack of a call. */
 		o->written += !fxt_event_bounds_call(rec->subtype) && !is_async(rec) &&
-			      !fxt_tells_blocked(rec) && !fxt_tells_unlocked(rec) &&
-			      !fxt_provider_is_kernel(rec->provider);
+			      !fxt_tells_blocked(rec) && !fxt_tells_unlocked(rec);
 		return;
 	}
 	if (rec->subtype == FXT_EVENT_COUNTER)

@@ -48,6 +48,7 @@ struct fxt_overview {
 	struct fxt_loser *losers;       /* by provider and without counts, until fxt_overview_losers() */
 	size_t loser_count, loser_capacity;
 	uint64_t buffer_full;           /* provider events that say that a buffer was full */
+	uint64_t kernel_lost;           /* records of the kernel that found no room */
 	/* why records were lost, as the first instant says it; or NULL */
 	char *reason;
 };

@@ -144,13 +144,14 @@ static void take(struct fxt_merge *m, struct fxt_reader *r, struct fxt_merged_pa
 		take_process(m, part, rec);
 }
 
-/* Returns whether events of the category are only counted. Those of the categories agent and process are
- * decoded. */
+/* Returns whether events of the category are only counted. Those of the categories agent, process and kernel
+ * are decoded. */
 static bool is_plain(const struct fxt_reader *r, uint32_t category)
 {
 	struct fxt_text name = fxt_symbol_text(r, category);
 
-	return !fxt_text_is(&name, "agent") && !fxt_text_is(&name, "process");
+	return !fxt_text_is(&name, "agent") && !fxt_text_is(&name, "process") &&
+	       !fxt_text_is(&name, "kernel");
 }
 
 /* Takes an event whose form is not known yet, and remembers the form if it has one. Returns false if the

@@ -56,6 +56,9 @@ static char *losses(const struct fxt_merge *m)
 	} else if (m->buffer_full) {
 		text = with(text, fxt_strdup("records LOST (a buffer was full)"));
 	}
+	if (m->kernel_lost)
+		text = with(text, fxt_format("%s of the kernel's records LOST",
+					     fxt_count(m->kernel_lost).text));
 	if (overwritten)
 		text = with(text, fxt_format("%s overwritten by the ring", fxt_count(overwritten).text));
 	if (!*text)
@@ -106,6 +109,7 @@ static void summary_json(const struct fxt_merge *m, const struct fxt_run *run, c
 	if (m->packed_bytes)
 		fxt_json_u64(&j, "compressed_bytes", m->packed_bytes);
 	fxt_json_u64(&j, "dropped", fxt_lost_dropped(m->lost));
+	fxt_json_u64(&j, "kernel_lost", m->kernel_lost);
 	fxt_json_u64(&j, "filtered", m->lost[FXT_LOSS_FILTERED]);
 	fxt_json_u64(&j, "overwritten", m->lost[FXT_LOSS_OVERWRITTEN]);
 	fxt_json_u64(&j, "given_up", m->given_up);

@@ -96,6 +96,7 @@ static void put_account(struct fxt_json *j, const struct fxt_report *report)
 	fxt_json_u64(j, "filtered", lost[FXT_LOSS_FILTERED]);
 	fxt_json_u64(j, "overwritten", lost[FXT_LOSS_OVERWRITTEN]);
 	fxt_json_u64(j, "buffer_full", o->buffer_full);
+	fxt_json_u64(j, "kernel_lost", o->kernel_lost);
 	fxt_json_string(j, "reason", o->reason);
 }
 

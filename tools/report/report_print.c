@@ -193,8 +193,11 @@ static void print_losses(const struct fxt_report *report, FILE *out)
 		print_losers(report, dropped, out);
 	else if (o->buffer_full)
 		fputs("LOST: records, at least once, as a buffer was full\n", out);
-	else if (!lost[FXT_LOSS_OVERWRITTEN])
+	else if (!lost[FXT_LOSS_OVERWRITTEN] && !o->kernel_lost)
 		fputs("nothing lost\n", out);
+	if (o->kernel_lost)
+		fprintf(out, "LOST: %s of the kernel's records, samples and switches among them\n",
+			fxt_count(o->kernel_lost).text);
 	if (lost[FXT_LOSS_OVERWRITTEN])
 		fprintf(out, "%s earlier events overwritten by the ring\n",
 			fxt_count(lost[FXT_LOSS_OVERWRITTEN]).text);

@@ -5,6 +5,7 @@
 
 #include "mapped_module.h"
 
+#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,6 +34,9 @@ struct fxt_module {
 #if HAVE_LIBDW
 	Dwarf_CFI *cfi; /* NULL: there are no unwind tables */
 	Dwarf_Addr cfi_bias;
+	const unsigned char *begins; /* pairs of numbers: a function's begin, less index_address, and its entry */
+	size_t begin_count;
+	uint64_t index_address;
 #endif
 };
 
@@ -87,6 +91,38 @@ static void read_segments(struct fxt_module *module, Elf *elf)
 	}
 }
 
+/* Reads where functions begin: .eh_frame_hdr has an index of them, sorted, if it is in the form that all linkers
+ * write. */
+static void read_index(struct fxt_module *module, Elf *elf)
+{
+	enum { HEADER_BYTES = 12, PAIR_BYTES = 8 };
+	/* Version 1; the section's address in 4 bytes relative to themselves, the number of functions in 4
+	 * bytes, and the pairs relative to the index, 4 bytes each. */
+	static const unsigned char form[] = {1, 0x1b, 0x03, 0x3b};
+	size_t count = 0;
+
+	elf_getphdrnum(elf, &count);
+	for (size_t i = 0; i < count; i++) {
+		GElf_Phdr header;
+		Elf_Data *data;
+		uint32_t functions;
+
+		if (!gelf_getphdr(elf, (int)i, &header) || header.p_type != PT_GNU_EH_FRAME)
+			continue;
+		data = elf_getdata_rawchunk(elf, (int64_t)header.p_offset, header.p_filesz, ELF_T_BYTE);
+		if (!data || data->d_size < HEADER_BYTES || memcmp(data->d_buf, form, sizeof(form)) != 0)
+			return;
+		memcpy(&functions, (const unsigned char *)data->d_buf + HEADER_BYTES - sizeof(functions),
+		       sizeof(functions));
+		module->begins = (const unsigned char *)data->d_buf + HEADER_BYTES;
+		module->begin_count = le32toh(functions);
+		if (module->begin_count > (data->d_size - HEADER_BYTES) / PAIR_BYTES)
+			module->begin_count = 0;
+		module->index_address = header.p_vaddr;
+		return;
+	}
+}
+
 static void open_once(struct fxt_module *module)
 {
 	const struct fxt_code_wish wish = {
@@ -107,6 +143,7 @@ static void open_once(struct fxt_module *module)
 	if (!elf)
 		return;
 	read_segments(module, elf);
+	read_index(module, elf);
 	module->cfi = dwfl_module_eh_cfi(found, &module->cfi_bias);
 }
 
@@ -141,11 +178,36 @@ static Dwarf_Frame *frame_at(const struct fxt_module *module, uint64_t address)
 	return frame;
 }
 
+/* Returns the begin at a place in the index. */
+static uint64_t begin_at(const struct fxt_module *module, size_t place)
+{
+	uint32_t distance;
+
+	memcpy(&distance, module->begins + place * 2 * sizeof(distance), sizeof(distance));
+	return module->index_address + (uint64_t)(int64_t)(int32_t)le32toh(distance);
+}
+
+/* Returns where the function begins that has the address and is in the unwind tables; or the address, if the
+ * index does not say it. */
+static uint64_t begin_of(const struct fxt_module *module, uint64_t address)
+{
+	size_t low = 0, high = module->begin_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (begin_at(module, middle) <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? begin_at(module, low - 1) : address;
+}
+
 const char *fxt_module_function(struct fxt_module *module, uint64_t address, uint64_t *start)
 {
 	const char *name;
 	Dwarf_Frame *frame;
-	Dwarf_Addr begin;
 
 	open_once(module);
 	*start = address;
@@ -153,11 +215,9 @@ const char *fxt_module_function(struct fxt_module *module, uint64_t address, uin
 	if (name)
 		return name;
 	frame = frame_at(module, address);
-	if (frame) {
-		if (dwarf_frame_info(frame, &begin, NULL, NULL) >= 0)
-			*start = begin + module->cfi_bias;
-		free(frame);
-	}
+	if (frame)
+		*start = begin_of(module, address);
+	free(frame);
 	return NULL;
 }
 
