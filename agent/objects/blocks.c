@@ -49,7 +49,8 @@ static unsigned part_bits(void)
 {
 	enum { LEAST = 4, MOST = 24 };
 	/* 0, which is none, becomes the largest. */
-	uint64_t track = fxt_agent.config.heap_track_bytes - 1, sample = fxt_agent.config.heap_sample_bytes - 1,
+	uint64_t track = fxt_agent.config.heap_track_bytes - 1,
+		 sample = fxt_agent.config.heap_sample_bytes - 1,
 		 bytes = (track < sample ? track : sample) >> 1;
 	unsigned bits = bytes ? 64 - (unsigned)__builtin_clzll(bytes) : 0;
 

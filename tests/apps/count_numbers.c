@@ -186,9 +186,11 @@ static long futex(int op, uint32_t value, const struct timespec *timeout)
 static void *sleep_on_word(void *argument)
 {
 	atomic_store(&asleep, 1);
-	while (!atomic_load(&word))
+	/* It waits once, whether the word is set before or afterwards: what is printed is compared. */
+	do
 		if (futex(FUTEX_WAIT_PRIVATE, 0, NULL))
 			NEED(errno == EAGAIN || errno == EINTR);
+	while (!atomic_load(&word));
 	return argument;
 }
 

@@ -1,5 +1,5 @@
-/* This program keeps many blocks at a time, and other blocks come and go between them. Each thread gets BLOCKS
- * blocks of LEAST to MOST bytes, of which it frees none.
+/* This program keeps many blocks at a time, and other blocks come and go between them. Each thread gets
+ * BLOCKS blocks of LEAST to MOST bytes, of which it frees none.
  *
  * usage: crowds THREADS BLOCKS LEAST MOST */
 #include <pthread.h>

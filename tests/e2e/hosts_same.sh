@@ -31,6 +31,7 @@ cut 10 0 signal
 count_databases 2
 count_net 3
 count_numbers 2
+crowds 5 100 65536 90000
 count_others 3
 count_pages 3
 count_paths 2 500

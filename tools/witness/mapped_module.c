@@ -34,7 +34,7 @@ struct fxt_module {
 #if HAVE_LIBDW
 	Dwarf_CFI *cfi; /* NULL: there are no unwind tables */
 	Dwarf_Addr cfi_bias;
-	const unsigned char *begins; /* pairs of numbers: a function's begin, less index_address, and its entry */
+	const unsigned char *begins; /* pairs: a function's begin, less index_address, and its entry */
 	size_t begin_count;
 	uint64_t index_address;
 #endif
@@ -91,8 +91,8 @@ static void read_segments(struct fxt_module *module, Elf *elf)
 	}
 }
 
-/* Reads where functions begin: .eh_frame_hdr has an index of them, sorted, if it is in the form that all linkers
- * write. */
+/* Reads where functions begin: .eh_frame_hdr has an index of them, sorted, if it is in the form that all
+ * linkers write. */
 static void read_index(struct fxt_module *module, Elf *elf)
 {
 	enum { HEADER_BYTES = 12, PAIR_BYTES = 8 };
