@@ -115,6 +115,20 @@ rm -r first
 "$FXT" record -q --start-delay=1000s -o never.fxt -- sh -c 'exit 8' 2>err
 is "recorded never: exit status" 8 $?
 is "recorded never: folders" 0 "$(find . -maxdepth 1 -name '.fxt-parts.*' | wc -l)"
+# A program that is stuck records nothing, and has waited until recording ended.
+if test -x "$apps/locks_itself"; then
+	"$FXT" record -q --duration=1500ms -o stuck.fxt -- "$apps/locks_itself" 2>/dev/null &
+	background="$background $!"
+	until_deadline test -s stuck.fxt
+	kill -9 "$(program_of $!)"
+	wait $!
+	background=
+	valid stuck.fxt
+	is "stuck when the time is over" 1 \
+		"$(fxt report stuck.fxt | grep -Ec 'has waited ([0-9]{3} ms|[0-9.]+ s) for cache')"
+	is "and it still ran" 1 "$(fxt dump stuck.fxt | grep -c 'process:still runs')"
+fi
+
 "$FXT" record -q --duration=1s -m circular -o wrong.fxt -- true 2>err
 is "--duration in circular mode" 125 $?
 

@@ -46,6 +46,9 @@ static bool join(struct fxt_merge *m, const struct fxt_parts *parts, const struc
 
 	for (size_t i = 0; ok && i < parts->count; i++)
 		ok = &parts->list[i] == first || fxt_merge_part(m, parts->list[i].path, parts->list[i].alive);
+	for (const struct fxt_slot *s = fxt_map_next(&m->running, NULL); ok && s;
+	     s = fxt_map_next(&m->running, s))
+		ok = fxt_merge_still_runs(m, s->value[1], s->value[0]);
 	if (ok && ended)
 		ok = fxt_merge_exit(m, (uint64_t)ended->pid, ended->at_ns, ended->status, ended->signal);
 	return fxt_merge_end(m) && ok;

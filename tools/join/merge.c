@@ -145,26 +145,39 @@ void fxt_merge_came_last(struct fxt_merge *m, uint64_t pid)
 	fxt_untraced_came_last(&m->untraced, pid);
 }
 
+/* Writes an instant of category process about a process that has left a trace. */
+static bool put_fact(struct fxt_merge *m, uint64_t pid, uint64_t at_ns, const char *name,
+		     struct fxt_args args)
+{
+	const struct fxt_slot *id = fxt_map_find(&m->last_ids, pid, 0);
+	uint64_t words[32];
+	size_t count;
+
+	if (!id || !fxt_map_find(&m->tids, pid, pid))
+		return true;
+	count = fxt_encode_provider_section(words, 32, (uint32_t)id->value[0]);
+	count += fxt_encode_event(words + count, 32 - count, FXT_EVENT_INSTANT, at_ns,
+				  (struct fxt_thread_ref){.process = pid, .thread = pid},
+				  FXT_INLINE("process", 7), FXT_INLINE(name, strlen(name)), args, 0);
+	m->events++;
+	return fxt_merge_put_words(m, words, count);
+}
+
 bool fxt_merge_exit(struct fxt_merge *m, uint64_t pid, uint64_t at_ns, int status, int signal)
 {
 	const char *name = signal ? "signal" : "status";
 	struct fxt_arg how = {.type = FXT_ARG_INT32,
 			      .name = FXT_INLINE(name, strlen(name)),
 			      .i32 = signal ? signal : status};
-	const struct fxt_slot *id = fxt_map_find(&m->last_ids, pid, 0);
-	uint64_t words[32];
-	size_t count;
 
 	fxt_open_lifetimes_ended(&m->lifetimes, pid, at_ns, signal);
-	if (!id || fxt_map_find(&m->exits, pid, 0) || !fxt_map_find(&m->tids, pid, pid))
-		return true;
-	count = fxt_encode_provider_section(words, 32, (uint32_t)id->value[0]);
-	count += fxt_encode_event(words + count, 32 - count, FXT_EVENT_INSTANT, at_ns,
-				  (struct fxt_thread_ref){.process = pid, .thread = pid},
-				  FXT_INLINE("process", 7), FXT_INLINE("exit", 4), (struct fxt_args){1, &how},
-				  0);
-	m->events++;
-	return fxt_merge_put_words(m, words, count);
+	return fxt_map_find(&m->exits, pid, 0) ||
+	       put_fact(m, pid, at_ns, "exit", (struct fxt_args){1, &how});
+}
+
+bool fxt_merge_still_runs(struct fxt_merge *m, uint64_t pid, uint64_t at_ns)
+{
+	return put_fact(m, pid, at_ns, "still runs", (struct fxt_args){0, NULL});
 }
 
 bool fxt_merge_part(struct fxt_merge *m, const char *path, bool still_runs)

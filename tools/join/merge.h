@@ -56,7 +56,8 @@ struct fxt_merge {
 	size_t buffered;
 	bool still_runs;                /* the process of the current part still runs, and may write on */
 	struct fxt_merged_part *followed;       /* the part that is followed; NULL: there is none */
-	struct fxt_map running;         /* the providers in it whose processes still run, by their ids */
+	/* the providers in it whose processes still run, by their ids -> when recording ended, and the pid */
+	struct fxt_map running;
 	struct fxt_untraced untraced;   /* programs that were executed and left no part */
 	struct fxt_open_lifetimes lifetimes;
 	/* names of functions; what it has in `not_after` may be set before fxt_merge_begin() */
@@ -107,6 +108,11 @@ bool fxt_merge_trace(struct fxt_merge *m, struct fxt_reader *r);
 /* Writes how and when the process ended, if it has left a trace and that does not say so. `signal` is 0
  * if it exited. Called after all parts. Returns false if the archive cannot be written. */
 bool fxt_merge_exit(struct fxt_merge *m, uint64_t pid, uint64_t at_ns, int status, int signal);
+
+/* Writes that process `pid`, if it has left a trace, still ran at this time, when recording ended: otherwise
+ * the trace would seem to end with the last call of a program that is stuck. Called after all parts. Returns
+ * false if the archive cannot be written. */
+bool fxt_merge_still_runs(struct fxt_merge *m, uint64_t pid, uint64_t at_ns);
 
 /* Writes ends for what programs that are over left open, what Perfetto reads, and all that is still
  * buffered. It has to be called after a failure too, before the stream is closed. Returns false if something

@@ -245,6 +245,7 @@ bool fxt_saver_serve(struct fxt_saver *s, pid_t pid)
 static void note_running(struct fxt_saver *s, bool quiet)
 {
 	const struct fxt_session *session = &s->manager.session;
+	uint64_t now_ns = fxt_now_ns();
 	pid_t pid = 0;
 	size_t running = 0;
 	bool fresh;
@@ -252,8 +253,12 @@ static void note_running(struct fxt_saver *s, bool quiet)
 	for (size_t i = 0; i < session->count; i++) {
 		const struct fxt_client *p = session->clients[i];
 
-		if (p->id && s->mapped.data)
-			fxt_map_put(&s->merge->running, p->id, 0, &fresh);
+		if (p->id && s->mapped.data) {
+			struct fxt_slot *slot = fxt_map_put(&s->merge->running, p->id, 0, &fresh);
+
+			slot->value[0] = now_ns;
+			slot->value[1] = (uint64_t)p->pid;
+		}
 		running += p->id != 0;
 		pid = p->id ? p->pid : pid;
 	}
