@@ -1,4 +1,4 @@
-/* What the files of the merge share. merge.c begins, follows and ends an archive; merge_part.c takes the
+/* The files of the merge share this. merge.c begins, follows and ends an archive; merge_part.c takes the
  * records of one part of it; merge_copy.c writes them; merge_sums.c adds up what the parts have. */
 #ifndef FXT_TOOLS_MERGE_INTERNAL_H
 #define FXT_TOOLS_MERGE_INTERNAL_H
