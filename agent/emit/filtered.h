@@ -44,6 +44,24 @@ static inline void fxt_filtered_count(struct fxt_thread *thread, const struct fx
 	count->ns += ns;
 }
 
+/* Enters a function that is left out, whatever it is called by, in the common case: counts the call. `function`
+ * is an entry of the table, perhaps another function's. Returns false, with nothing changed, if the function
+ * is not such a one, or the thread has no count of it yet. */
+static inline bool fxt_filtered_quick(struct fxt_thread *thread, const struct fxt_function *function,
+				      uintptr_t address)
+{
+	struct fxt_filtered_count *count;
+
+	if (!fxt_function_is(function, ~address) || function->verdict != FXT_FILTER_LEAVE || !thread->ready)
+		return false;
+	count = thread->filtered.counts[function->number / FXT_FILTERED_BLOCK % FXT_FILTERED_BLOCKS];
+	if (FXT_UNLIKELY(!count))
+		return false;
+	fxt_count_one(&count[function->number % FXT_FILTERED_BLOCK].calls);
+	fxt_thread_filtered(thread);
+	return true;
+}
+
 /* Forgets all counts, because another trace begins. In the child of a fork it has one thread. */
 void fxt_filtered_forget(void);
 

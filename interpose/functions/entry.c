@@ -78,19 +78,6 @@ static inline const struct fxt_function *find(uintptr_t address)
 	return NULL;
 }
 
-/* Counts a call that is left out. Returns false, with nothing changed, if that is not the case or the thread
- * has no count of the function yet. */
-static bool leave_out(struct fxt_thread *thread, const struct fxt_function *function, uintptr_t address)
-{
-	if (!function || atomic_load_explicit(&function->address, memory_order_acquire) != ~address ||
-	    function->verdict != FXT_FILTER_LEAVE || !thread->ready ||
-	    !thread->filtered.counts[function->number / FXT_FILTERED_BLOCK % FXT_FILTERED_BLOCKS])
-		return false;
-	fxt_filtered_count(thread, function, 0);
-	fxt_thread_filtered(thread);
-	return true;
-}
-
 static inline __attribute__((always_inline)) bool enter(uintptr_t *return_word, uintptr_t address,
 							enum fxt_category_bit category)
 {
@@ -104,7 +91,7 @@ static inline __attribute__((always_inline)) bool enter(uintptr_t *return_word, 
 		return false;
 	function = find(address);
 	if (FXT_UNLIKELY(!function) || FXT_UNLIKELY(!fxt_function_is(function, address)))
-		return leave_out(thread, function, address);
+		return function && fxt_filtered_quick(thread, function, address);
 	thunk = fxt_return_thunk_known(place);
 	if (FXT_UNLIKELY(!thunk) ||
 	    FXT_UNLIKELY(!fxt_function_enter_known(thread, (uintptr_t)return_word, &address, address, place,

@@ -24,8 +24,11 @@ HOOK void __cyg_profile_func_exit(void *function, void *call_site);
 static __attribute__((noinline)) void enter(uintptr_t function, uintptr_t call_site, uintptr_t frame,
 					    uintptr_t site)
 {
-	struct fxt_thread *thread = fxt_enter_on();
+	struct fxt_thread *thread = fxt_self;
 
+	if (thread && fxt_filtered_quick(thread, fxt_function_first(function), function))
+		return;
+	thread = fxt_enter_on();
 	if (thread && fxt_agent.config.filters_functions)
 		fxt_filtered_enter(thread, frame, site, function, call_site);
 	else if (thread)
