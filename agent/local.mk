@@ -189,7 +189,7 @@ if X86_64
 noinst_LTLIBRARIES += libfxtentries.la
 libfxtentries_la_SOURCES = $(ENTRY_SOURCES)
 libfxtentries_la_CPPFLAGS = $(FXT_CPPFLAGS)
-libfxtentries_la_CFLAGS = $(libfxtagent_la_CFLAGS) -mgeneral-regs-only
+libfxtentries_la_CFLAGS = $(libfxtagent_la_CFLAGS) -mgeneral-regs-only -fomit-frame-pointer
 endif
 
 # Automake puts these after a user's CPPFLAGS, so the two -U win over what a distribution's build sets there.

@@ -18,7 +18,6 @@ static struct table {
 	struct fxt_plt_call calls[FXT_PLT_CALLS];
 	uint16_t by_target[SLOTS];      /* the number of a stub; 0: none */
 } *table;
-static unsigned used;                   /* the number of the last stub that is used */
 static unsigned count;
 
 const struct fxt_plt_call *fxt_plt_call(uintptr_t address)
@@ -50,17 +49,14 @@ uintptr_t fxt_plt_call_make(const char *name, const char *file, uintptr_t target
 	for (; (number = table->by_target[slot]) != 0; slot = (slot + 1) % SLOTS)
 		if (table->targets[number] == target && !strcmp(table->calls[number].name, name))
 			return stub(number);
-	/* Neither the first place of the list nor the end of a group is a stub's. */
-	number = used + 1;
-	if (number % FXT_PLT_STUB_GROUP == FXT_PLT_STUB_GROUP - 1)
-		number++;
+	/* The first place of the list is no stub's. */
+	number = count + 1;
 	if (number >= FXT_PLT_CALLS)
 		return 0;
 	table->targets[number] = target;
 	table->calls[number] = (struct fxt_plt_call){name, strlen(name), file};
 	table->by_target[slot] = (uint16_t)number;
-	used = number;
-	count++;
+	count = number;
 	return stub(number);
 }
 

@@ -4,8 +4,6 @@
 #define FXT_PLT_CALL_COUNT_H
 
 #define FXT_PLT_CALLS 0x4000
-#define FXT_PLT_STUB_BYTES 8
-/* Stubs of a group share the jump at its end, which takes the place of the last one. */
-#define FXT_PLT_STUB_GROUP 16
+#define FXT_PLT_STUB_BYTES 16
 
 #endif

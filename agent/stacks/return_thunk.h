@@ -20,12 +20,16 @@
 
 #if defined(__x86_64__)
 
-/* The return address that each thunk stands for; 0: none yet. The unwind table of the thunks relies on words
- * that are as far apart as the thunks. */
-extern _Atomic uintptr_t fxt_return_places[FXT_RETURN_THUNKS] __attribute__((visibility("hidden")));
+/* The return address that a thunk stands for; 0: none yet. */
+struct fxt_return_place {
+	_Alignas(FXT_RETURN_THUNK_BYTES) _Atomic uintptr_t address;
+};
+
+/* The unwind table of the thunks relies on places that are as far apart as the thunks. */
+extern struct fxt_return_place fxt_return_places[FXT_RETURN_THUNKS] __attribute__((visibility("hidden")));
 extern const char fxt_return_thunks[] __attribute__((visibility("hidden")));
 
-static_assert(sizeof(fxt_return_places[0]) == FXT_RETURN_THUNK_BYTES, "one word for each thunk");
+static_assert(sizeof(fxt_return_places[0]) == FXT_RETURN_THUNK_BYTES, "one place for each thunk");
 
 static inline bool fxt_is_return_thunk(uintptr_t place)
 {
@@ -38,8 +42,14 @@ static inline uintptr_t fxt_return_place(uintptr_t place)
 	if (!fxt_is_return_thunk(place))
 		return place;
 	return atomic_load_explicit(&fxt_return_places[(place - (uintptr_t)fxt_return_thunks) /
-						       FXT_RETURN_THUNK_BYTES],
+						       FXT_RETURN_THUNK_BYTES].address,
 				    memory_order_relaxed);
+}
+
+/* Returns the address of the thunk with this number. */
+static inline uintptr_t fxt_return_thunk_at(unsigned i)
+{
+	return (uintptr_t)fxt_return_thunks + FXT_RETURN_THUNK_CALL_BYTES + i * FXT_RETURN_THUNK_BYTES;
 }
 
 /* Returns the number in the list at which the search for a return address begins. */
@@ -54,9 +64,9 @@ static inline uintptr_t fxt_return_thunk_known(uintptr_t place)
 	unsigned i = fxt_return_thunk_first(place);
 	uintptr_t there;
 
-	while ((there = atomic_load_explicit(&fxt_return_places[i], memory_order_relaxed)) != 0) {
+	while ((there = atomic_load_explicit(&fxt_return_places[i].address, memory_order_relaxed)) != 0) {
 		if (there == place)
-			return (uintptr_t)fxt_return_thunks + i * FXT_RETURN_THUNK_BYTES;
+			return fxt_return_thunk_at(i);
 		i = (i + 1) % FXT_RETURN_THUNKS;
 	}
 	return 0;

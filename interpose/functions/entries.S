@@ -19,7 +19,6 @@
 #define DW_CFA_def_cfa_expression 0x0f
 #define DW_CFA_val_expression 0x16
 #define DW_OP_deref 0x06
-#define DW_OP_const1u 0x08
 #define DW_OP_const1s 0x09
 #define DW_OP_const4s 0x0d
 #define DW_OP_and 0x1a
@@ -30,12 +29,9 @@
 #define DW_OP_ge 0x2a
 #define DW_OP_lit(n) (0x30 + n)
 #define DW_OP_breg(n) (0x70 + n)
-/* Tells whether a stub or a thunk has pushed its word: 1 or 0. It has `pushed` bytes of code before that; the
- * jump at the end of a group comes always afterwards. That jump is at a multiple of 8, so only one of the two
- * numbers that are added is 1. */
-#define IS_PUSHED(pushed) \
-	DW_OP_breg(16), 0, DW_OP_lit(7), DW_OP_and, DW_OP_lit(pushed), DW_OP_ge, \
-	DW_OP_breg(16), 0, DW_OP_const1u, 127, DW_OP_and, DW_OP_const1u, 120, DW_OP_ge, DW_OP_plus
+/* Tells whether the last 4 bits of the address, less `from`, are at least `least`: 1 or 0. */
+#define IS_AT_LEAST(from, least) \
+	DW_OP_breg(16), 0, DW_OP_lit(from), DW_OP_minus, DW_OP_lit(15), DW_OP_and, DW_OP_lit(least), DW_OP_ge
 
 .macro SAVE
 	pushq %rax
@@ -58,7 +54,7 @@
 	.cfi_adjust_cfa_offset 8
 .endm
 
-.macro RESTORE
+.macro RESTORE_BUT_RAX
 	popq %r11
 	.cfi_adjust_cfa_offset -8
 	popq %r10
@@ -75,6 +71,10 @@
 	.cfi_adjust_cfa_offset -8
 	popq %rcx
 	.cfi_adjust_cfa_offset -8
+.endm
+
+.macro RESTORE
+	RESTORE_BUT_RAX
 	popq %rax
 	.cfi_adjust_cfa_offset -8
 .endm
@@ -238,24 +238,20 @@ END fxt_entry_patched
 
 /* The stub of each call pushes its number. The number's place gets the address to go on at. A signal may come
  * between the two instructions, and an unwinder then needs to know that there is a word more on the stack. */
+#define STUB_HAS_PUSHED IS_AT_LEAST(0, 5)
+
 	.globl fxt_plt_stubs
 	.hidden fxt_plt_stubs
-	.balign 128
+	.balign 64
 	.type fxt_plt_stubs, @function
 fxt_plt_stubs:
 	.cfi_startproc
-	.cfi_escape DW_CFA_def_cfa_expression, 20, DW_OP_breg(7), 8, IS_PUSHED(5), DW_OP_lit(3), DW_OP_shl, \
-		DW_OP_plus
+	.cfi_escape DW_CFA_def_cfa_expression, 13, DW_OP_breg(7), 8, STUB_HAS_PUSHED, DW_OP_lit(3), \
+		DW_OP_shl, DW_OP_plus
 	.set i, 0
-	.rept FXT_PLT_CALLS / FXT_PLT_STUB_GROUP
-	.rept FXT_PLT_STUB_GROUP - 1
+	.rept FXT_PLT_CALLS
 	.byte 0x68                              /* pushq $i */
 	.long i
-	.byte 0xeb                              /* jmp to the end of the group */
-	.byte (FXT_PLT_STUB_GROUP - 1 - i % FXT_PLT_STUB_GROUP) * FXT_PLT_STUB_BYTES - 7
-	int3
-	.set i, i + 1
-	.endr
 	jmp plt_common
 	.balign FXT_PLT_STUB_BYTES, 0xcc
 	.set i, i + 1
@@ -263,89 +259,137 @@ fxt_plt_stubs:
 	.cfi_endproc
 	.size fxt_plt_stubs, . - fxt_plt_stubs
 
+/* If the call is recorded, its return word has a thunk's address now. The processor guesses that a function
+ * returns behind the last call, and a wrong guess costs as much as all of this. So the function is entered by
+ * way of the call in front of the thunk. What is needed behind that call lies below it on the stack, where
+ * signal handlers leave 128 bytes alone. */
 BEGIN plt_common
 	.cfi_def_cfa_offset 16
 	SAVE
 	movl SAVED(%rsp), %ecx
-	leaq fxt_plt_stubs(%rip), %rsi
-	leaq (%rsi,%rcx,FXT_PLT_STUB_BYTES), %rsi
 	movq fxt_plt_targets(%rip), %rax
 	movq (%rax,%rcx,8), %rax
 	movq %rax, SAVED(%rsp)
+	shll $4, %ecx                           /* FXT_PLT_STUB_BYTES */
+	leaq fxt_plt_stubs(%rip), %rsi
+	addq %rcx, %rsi
+	pushq SAVED + 8(%rsp)                   /* the return address, as it was */
+	.cfi_adjust_cfa_offset 8
 	pushq %rsi
 	.cfi_adjust_cfa_offset 8
 	.macro ARGUMENTS
-	leaq SAVED + 16(%rsp), %rdi
+	leaq SAVED + 24(%rsp), %rdi
 	movq (%rsp), %rsi
 	.endm
 	ENTER fxt_entry_plt_quick, fxt_entry_plt
 	.purgem ARGUMENTS
-	leaq 8(%rsp), %rsp
+	popq %rsi
 	.cfi_adjust_cfa_offset -8
+	popq %rcx
+	.cfi_adjust_cfa_offset -8
+	cmpq SAVED + 8(%rsp), %rcx
+	jne 1f
+	.cfi_remember_state
 	RESTORE
 	leaq 8(%rsp), %rsp
 	.cfi_adjust_cfa_offset -8
 	jmp *-8(%rsp)
+	.cfi_restore_state
+1:	RESTORE_BUT_RAX
+	movq 8(%rsp), %rax
+	movq %rax, -8(%rsp)                     /* the function: for thunk_entered */
+	movq 16(%rsp), %rax
+	subq $FXT_RETURN_THUNK_CALL_BYTES, %rax
+	movq %rax, -16(%rsp)
+	popq %rax
+	.cfi_adjust_cfa_offset -8
+	leaq 8(%rsp), %rsp
+	.cfi_adjust_cfa_offset -8
+	jmp *-32(%rsp)
 END plt_common
 
 /* -- Return thunks ----------------------------------------------------------------------------------- */
 
+/* The call in front of a thunk comes here, with the thunk's address pushed twice. */
+BEGIN thunk_entered
+	.cfi_def_cfa_offset 16
+	leaq 8(%rsp), %rsp
+	.cfi_adjust_cfa_offset -8
+	jmp *-24(%rsp)
+END thunk_entered
+
 /* Each thunk pushes the address to go on at to where the function's return address was, so an unwinder finds
- * it there, whenever a signal comes. */
+ * it there, whenever a signal comes. A function that was entered by way of the thunk's call leaves the caller's
+ * own call as the last one, so a return is what the processor expects here. */
 BEGIN return_common
 	SAVE
 	leaq SAVED(%rsp), %rdi
 	call fxt_return_quick
-	testl %eax, %eax
-	jz 1f
-	leaq SAVED(%rsp), %rdi
-	leaq fxt_return_slow(%rip), %rax
-	call with_vectors
-1:	RESTORE
+	testb $FXT_RETURN_SLOW, %al
+	jnz 3f
+1:	testb $FXT_RETURN_AFTER_CALL, %al
+	jz 2f
+	.cfi_remember_state
+	RESTORE
+	ret
+	.cfi_restore_state
+	.cfi_remember_state
+2:	RESTORE
 	leaq 8(%rsp), %rsp
 	.cfi_adjust_cfa_offset -8
 	jmp *-8(%rsp)
+	.cfi_restore_state
+3:	pushq %rax
+	.cfi_adjust_cfa_offset 8
+	leaq SAVED + 8(%rsp), %rdi
+	leaq fxt_return_slow(%rip), %rax
+	call with_vectors
+	popq %rax
+	.cfi_adjust_cfa_offset -8
+	jmp 1b
 END return_common
 
 	.globl fxt_return_thunks
 	.hidden fxt_return_thunks
-	.balign 128
+	.balign 64
 	.type fxt_return_thunks, @function
 fxt_return_thunks:
 	.set i, 0
-	.rept FXT_RETURN_THUNKS / FXT_RETURN_THUNK_GROUP
-	.rept FXT_RETURN_THUNK_GROUP - 1
-	.byte 0xff, 0x35                        /* pushq fxt_return_places + 8 * i(%rip) */
+	.rept FXT_RETURN_THUNKS
+	.byte 0xe8                              /* call thunk_entered; the thunk begins behind it */
+	.long thunk_entered - (. + 4)
+	.byte 0xff, 0x35                        /* pushq fxt_return_places + 16 * i(%rip) */
 	.long fxt_return_places + FXT_RETURN_THUNK_BYTES * i - (. + 4)
-	.byte 0xeb                              /* jmp to the end of the group */
-	.byte (FXT_RETURN_THUNK_GROUP - 1 - i % FXT_RETURN_THUNK_GROUP) * FXT_RETURN_THUNK_BYTES - 8
-	.set i, i + 1
-	.endr
-	jmp return_common
-	.balign FXT_RETURN_THUNK_BYTES, 0xcc
+	.byte 0xe9                              /* jmp return_common */
+	.long return_common - (. + 4)
 	.set i, i + 1
 	.endr
 	.size fxt_return_thunks, . - fxt_return_thunks
 
 /* The unwind table of the thunks. Its rules need more than the assembler has directives for:
  *
- *	return address          on the stack, if the thunk has pushed it. Otherwise it is the word of
- *	                        fxt_return_places that belongs to the thunk. It is as far from the
- *	                        thunk as the first word is from the first thunk. The linker knows how far both
- *	                        are from a place here, and the difference of the two is wanted.
- *	stack pointer           as it is, because the function has returned; one word more if the thunk has
- *	                        pushed the address
+ *	return address          on the stack, if the thunk has pushed it; before the call in front of a
+ *	                        thunk it is the thunk's own. Otherwise it is the word of
+ *	                        fxt_return_places that belongs to the thunk. It is as far from the call in
+ *	                        front of the thunk as the first word is from the first call. The linker knows
+ *	                        how far both are from a place here, and the difference of the two is wanted.
+ *	stack pointer           as it is, because the function has returned; one word more if the address is
+ *	                        on the stack
  *	CFA                     the stack pointer and 1. Unwinders tell frames apart by their CFA, and the
  *	                        caller's frame has the stack pointer's value.
  */
+	/* Tells whether the address is on the stack: behind the 6 bytes of the thunk's first instruction, and
+	 * before the call. */
+#define THUNK_HAS_PUSHED IS_AT_LEAST(FXT_RETURN_THUNK_CALL_BYTES, 6)
+
 	/* Pushes the stack pointer as the thunk found it. */
 	.macro FOUND_STACK
-	.byte DW_OP_breg(7), 0, IS_PUSHED(6), DW_OP_lit(3), DW_OP_shl, DW_OP_plus
+	.byte DW_OP_breg(7), 0, THUNK_HAS_PUSHED, DW_OP_lit(3), DW_OP_shl, DW_OP_plus
 	.endm
 
 	/* Pushes the address of the thunk's word of fxt_return_places. */
 	.macro PLACE
-	.byte DW_OP_breg(16), 0, DW_OP_const1s, 0xf8, DW_OP_and
+	.byte DW_OP_breg(16), 0, DW_OP_const1s, 0xf0, DW_OP_and
 	.byte DW_OP_const4s
 	.long fxt_return_places - .
 	.byte DW_OP_plus
@@ -384,7 +428,7 @@ fxt_return_thunks:
 3:	PLACE
 	.byte DW_OP_breg(7), 0
 	PLACE
-	.byte DW_OP_minus, DW_OP_lit(0), IS_PUSHED(6), DW_OP_minus, DW_OP_and, DW_OP_plus, DW_OP_deref
+	.byte DW_OP_minus, DW_OP_lit(0), THUNK_HAS_PUSHED, DW_OP_minus, DW_OP_and, DW_OP_plus, DW_OP_deref
 4:	.balign 8
 6:
 

@@ -43,7 +43,7 @@ unsigned fxt_vector_find(void)
 	return bytes;
 }
 
-/* Returns 1, which means that the slow way has to be taken. Returns 0 if the stack is too short for that, and
+/* Returns 1 (FXT_RETURN_SLOW), which means that the slow way has to be taken. Returns 0 if the stack is too short for that, and
  * for the vector registers, which are saved on it first. */
 static unsigned long slow_way(bool is_entry)
 {
@@ -58,8 +58,7 @@ static unsigned long slow_way(bool is_entry)
 }
 
 /* Finds the function at `address` if it is among the first that the search looks at. Returns NULL, or one
- * that may be recorded only after a look at its verdict. Functions that lie closer together than 16 bytes, as
- * stubs do, begin their searches at one entry. */
+ * that may be recorded only after a look at its verdict. */
 static inline const struct fxt_function *find(uintptr_t address)
 {
 	enum { LOOKS = 16 };
@@ -135,10 +134,20 @@ unsigned long fxt_entry_plt_quick(uintptr_t *return_word, uintptr_t address)
 	return enter(return_word, address, FXT_BIT_plt) ? 0 : slow_way(true);
 }
 
+/* Returns FXT_RETURN_AFTER_CALL if the function of this entry, or that which it is the tail call of, was called
+ * through a linkage table: those are entered by way of the call in front of the thunk. */
+static inline unsigned long return_kind(const struct fxt_in_progress *entry, uintptr_t return_word)
+{
+	while (FXT_UNLIKELY(entry[-1].frame == return_word))
+		entry--;
+	return fxt_is_plt_call(entry->function) ? FXT_RETURN_AFTER_CALL : 0;
+}
+
 unsigned long fxt_return_quick(uintptr_t return_word)
 {
 	struct fxt_thread *thread = fxt_self_ending;
 	struct fxt_in_progress *entry;
+	unsigned long kind;
 	uint64_t end_ns;
 
 	if (!fxt_is_on((enum fxt_category)(FXT_CAT_function | FXT_CAT_plt)))
@@ -146,10 +155,12 @@ unsigned long fxt_return_quick(uintptr_t return_word)
 	if (FXT_UNLIKELY(!thread))
 		return slow_way(false);
 	entry = thread->open - 1;
-	/* Tail calls share their return word. */
-	if (FXT_UNLIKELY(entry->frame != return_word) || FXT_UNLIKELY(entry[-1].frame == return_word) ||
-	    FXT_UNLIKELY(!fxt_in_progress_function(entry)) || FXT_UNLIKELY(thread->filtered.hidden))
+	if (FXT_UNLIKELY(entry->frame != return_word) || FXT_UNLIKELY(!fxt_in_progress_function(entry)))
 		return slow_way(false);
-	return fxt_function_exit_try(thread, entry->function, &end_ns) == FXT_EXIT_DONE ? 0
-											: slow_way(false);
+	kind = return_kind(entry, return_word);
+	/* Tail calls share their return word. */
+	if (FXT_UNLIKELY(entry[-1].frame == return_word) || FXT_UNLIKELY(thread->filtered.hidden) ||
+	    FXT_UNLIKELY(fxt_function_exit_try(thread, entry->function, &end_ns) != FXT_EXIT_DONE))
+		return kind | slow_way(false);
+	return kind;
 }

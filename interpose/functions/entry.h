@@ -26,8 +26,8 @@ void fxt_return_word_leave(struct fxt_thread *thread, uintptr_t return_word);
 
 /* The quick ways, which entries.S calls: with the return word of the function, which has its return address,
  * and the address that it is known by. They return 0 if all is done, also where the stack is too short for
- * anything else, and 1, with nothing changed, if the slow way has to be taken. They use integer registers
- * alone. */
+ * anything else, and 1, with nothing changed, if the slow way has to be taken. fxt_return_quick() returns
+ * bits (return_thunk_count.h). They use integer registers alone. */
 unsigned long fxt_entry_quick(uintptr_t *return_word, uintptr_t address);
 unsigned long fxt_entry_mcount_quick(uintptr_t *return_word, uintptr_t address);
 unsigned long fxt_entry_fentry_quick(uintptr_t *return_word, uintptr_t address);

@@ -262,6 +262,63 @@ export FXT_MAX_SIZE_MB=10
 loader "stacks from handlers" "0 0" ./walks
 unset FXT_MAX_SIZE_MB
 
+# A handler walks the stack before each instruction of two calls: in the stub, in the agent, in the call in
+# front of the return thunk, in the function and in the thunk. Where the agent calls the system, it may have
+# blocked signals, and a trap would end the program then.
+link steps '#include <execinfo.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+enum { TRAP_FLAG = 0x100, CALLS = 20 };
+static volatile int steps, most, lost;
+static void *caller;
+static void trap(int number, siginfo_t *info, void *context)
+{
+	greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
+	void *frames[50];
+	int count = backtrace(frames, 50), i;
+
+	for (i = 0; i < count && frames[i] != caller; i++)
+		;
+	lost += i == count;
+	steps++;
+	if (!memcmp((void *)registers[REG_RIP], "\017\005", 2))
+		registers[REG_EFL] &= ~TRAP_FLAG;
+}
+static int call(const char *text)
+{
+	int sum;
+
+	caller = __builtin_return_address(0);
+	steps = 0;
+	__asm__ volatile("pushfq\n\torq %0, (%%rsp)\n\tpopfq" : : "i"(TRAP_FLAG) : "memory", "cc");
+	sum = labs(strtol(text, NULL, 10));
+	__asm__ volatile("pushfq\n\tandq %0, (%%rsp)\n\tpopfq" : : "i"(~TRAP_FLAG) : "memory", "cc");
+	most = steps > most ? steps : most;
+	return sum;
+}
+int main(void)
+{
+	struct sigaction action = {.sa_sigaction = trap, .sa_flags = SA_SIGINFO};
+	void *frames[1];
+	int i, sum = 0;
+
+	backtrace(frames, 1);
+	labs(strtol("0", NULL, 10));
+	sigaction(SIGTRAP, &action, NULL);
+	for (i = 0; i < CALLS; i++)
+		sum += call("-7");
+	fprintf(stderr, "%d\n", most);
+	printf("%d %d\n", lost, sum);
+	return 0;
+}' -D_GNU_SOURCE -fno-omit-frame-pointer
+loader "stacks at each instruction" "0 140" ./steps
+bare_steps=$(cat bare_err)
+test "$(grep -E '^[0-9]+$' said_err)" -gt $((bare_steps + 400)) ||
+	fail "stacks at each instruction: $(cat said_err) steps, and $bare_steps bare"
+
 # -- Exceptions through frames of the library ------------------------------------------------------
 
 cat >throws.cc <<'SOURCE'

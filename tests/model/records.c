@@ -388,7 +388,7 @@ static __attribute__((noinline)) void call_by_word(struct fxt_thread *thread, st
 			    (unsigned long)site);
 	if (inside)
 		inside(worker);
-	if (word != site && fxt_return_quick((uintptr_t)&word))
+	if (word != site && fxt_return_quick((uintptr_t)&word) & FXT_RETURN_SLOW)
 		fxt_return_word_leave(fxt_self, (uintptr_t)&word);
 	atomic_fetch_add(&worker->functions_left, entered);
 	model_balanced(thread, before);
