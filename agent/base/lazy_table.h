@@ -9,18 +9,23 @@
 
 #include "writer/sys.h"
 
-/* Returns the table's memory, zeroed if it was not there yet. Returns NULL if there is none to be had. */
-static inline void *fxt_lazy_table(_Atomic(void *) *table, size_t bytes)
+/* Gives the table its memory: the part of fxt_lazy_table() that is done once. */
+static __attribute__((noinline, unused)) void *fxt_lazy_table_make(_Atomic(void *) *table, size_t bytes)
 {
-	void *all = atomic_load_explicit(table, memory_order_acquire), *made;
+	void *made = fxt_sys_memory(bytes), *all = NULL;
 
-	if (all)
-		return all;
-	made = fxt_sys_memory(bytes);
 	if (!made || atomic_compare_exchange_strong(table, &all, made))
 		return made;
 	fxt_sys_munmap(made, bytes);
 	return all;
+}
+
+/* Returns the table's memory, zeroed if it was not there yet. Returns NULL if there is none to be had. */
+static inline void *fxt_lazy_table(_Atomic(void *) *table, size_t bytes)
+{
+	void *all = atomic_load_explicit(table, memory_order_acquire);
+
+	return all ? all : fxt_lazy_table_make(table, bytes);
 }
 
 /* Empties the table. The memory is not unmapped, because somebody may go on writing there: another thread, or

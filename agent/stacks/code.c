@@ -22,18 +22,6 @@ enum {
 	HEADER_BYTES = 4096,            /* a module's first page has its program headers */
 };
 
-/* The bits of a word that has what is known of an address. */
-enum {
-	HOW_BITS = 2,
-	IS_FROM_FP = 1 << 2,
-	IS_ALIGNED = 1 << 3,
-	MODULE_SHIFT = 4,
-	MODULE_BITS = 12,
-	CALLER_SP_SHIFT = 16,
-	SAVED_FP_SHIFT = 40,
-	OFFSET_BITS = 24,
-};
-
 struct entry {
 	uint64_t key;                   /* the address, and the generation above it */
 	uint64_t code;
@@ -252,68 +240,52 @@ unsigned fxt_code_generation(void)
 
 static uint64_t pack(const struct fxt_code *code)
 {
-	const uint64_t mask = (UINT64_C(1) << OFFSET_BITS) - 1;
+	const uint64_t mask = (UINT64_C(1) << FXT_CODE_OFFSET_BITS) - 1;
 
-	return (uint64_t)code->how | (code->rule.is_from_fp ? IS_FROM_FP : 0) |
-	       (code->rule.is_aligned ? IS_ALIGNED : 0) | (uint64_t)code->module << MODULE_SHIFT |
-	       ((uint64_t)code->rule.caller_sp & mask) << CALLER_SP_SHIFT |
-	       ((uint64_t)code->rule.saved_fp & mask) << SAVED_FP_SHIFT;
+	return (uint64_t)code->how | (code->rule.is_from_fp ? FXT_CODE_IS_FROM_FP : 0) |
+	       (code->rule.is_aligned ? FXT_CODE_IS_ALIGNED : 0) |
+	       (uint64_t)code->module << FXT_CODE_MODULE_SHIFT |
+	       ((uint64_t)code->rule.caller_sp & mask) << FXT_CODE_CALLER_SP_SHIFT |
+	       ((uint64_t)code->rule.saved_fp & mask) << FXT_CODE_SAVED_FP_SHIFT;
 }
 
-static int32_t offset_at(uint64_t code, unsigned shift)
-{
-	uint32_t bits = (uint32_t)(code >> shift) << (32 - OFFSET_BITS);
-
-	return (int32_t)bits >> (32 - OFFSET_BITS);
-}
-
-static struct fxt_code unpack(uint64_t code)
-{
-	return (struct fxt_code){
-		.module = code >> MODULE_SHIFT & ((1 << MODULE_BITS) - 1),
-		.how = code & ((1 << HOW_BITS) - 1),
-		.rule = {.caller_sp = offset_at(code, CALLER_SP_SHIFT),
-			 .saved_fp = offset_at(code, SAVED_FP_SHIFT),
-			 .is_from_fp = (code & IS_FROM_FP) != 0,
-			 .is_aligned = (code & IS_ALIGNED) != 0},
-	};
-}
-
-static void keep(struct table *all, _Atomic uint32_t *head, uint64_t key, const struct fxt_code *code)
+/* Finds out about an address, and keeps that in the list that begins at `head`. Returns it as a word. */
+static __attribute__((noinline)) uint64_t learn_word(struct table *all, _Atomic uint32_t *head, uint64_t key,
+						     uintptr_t place)
 {
 	uint32_t number, first = atomic_load_explicit(head, memory_order_relaxed);
+	struct fxt_code code = learn(place);
+	uint64_t word = pack(&code);
 
 	if (atomic_load_explicit(&all->count, memory_order_relaxed) >= ENTRIES - 1)
-		return;
+		return word;
 	number = atomic_fetch_add_explicit(&all->count, 1, memory_order_relaxed) + 1;
 	if (number >= ENTRIES)
-		return;
+		return word;
 	all->entries[number].key = key;
-	all->entries[number].code = pack(code);
+	all->entries[number].code = word;
 	do
 		all->entries[number].next = first;
 	while (!atomic_compare_exchange_weak_explicit(head, &first, number, memory_order_release,
 						      memory_order_relaxed));
+	return word;
 }
 
-struct fxt_code fxt_code_at(uintptr_t place)
+uint64_t fxt_code_word(uintptr_t place)
 {
 	struct table *all = fxt_lazy_table(&table, sizeof(*all));
 	uint64_t key = place | (uint64_t)fxt_code_generation() << GENERATION_SHIFT;
 	const struct entry *entry;
 	_Atomic uint32_t *head;
-	struct fxt_code code;
 	uint32_t number;
 
 	if (!all || place >> GENERATION_SHIFT)
-		return (struct fxt_code){.how = FXT_UNWIND_NONE};
+		return FXT_UNWIND_NONE;
 	head = &all->heads[key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - HEAD_BITS)];
 	for (number = atomic_load_explicit(head, memory_order_acquire); number; number = entry->next) {
 		entry = &all->entries[number];
 		if (entry->key == key)
-			return unpack(entry->code);
+			return entry->code;
 	}
-	code = learn(place);
-	keep(all, head, key, &code);
-	return code;
+	return learn_word(all, head, key, place);
 }

@@ -38,9 +38,45 @@ struct fxt_code {
 	struct fxt_unwind_rule rule;
 };
 
-/* Returns what is known of the code that returns to `place`. `code->module` is 0 for code that the program
- * has made while it runs, and where the C library cannot tell. */
-struct fxt_code fxt_code_at(uintptr_t place);
+/* The bits of a word that has what is known of an address. */
+enum {
+	FXT_CODE_HOW_BITS = 2,
+	FXT_CODE_IS_FROM_FP = 1 << 2,
+	FXT_CODE_IS_ALIGNED = 1 << 3,
+	FXT_CODE_MODULE_SHIFT = 4,
+	FXT_CODE_MODULE_BITS = 12,
+	FXT_CODE_CALLER_SP_SHIFT = 16,
+	FXT_CODE_SAVED_FP_SHIFT = 40,
+	FXT_CODE_OFFSET_BITS = 24,
+};
+
+/* Returns the offset at this place of such a word. */
+static inline int32_t fxt_code_offset(uint64_t word, unsigned shift)
+{
+	uint32_t bits = (uint32_t)(word >> shift) << (32 - FXT_CODE_OFFSET_BITS);
+
+	return (int32_t)bits >> (32 - FXT_CODE_OFFSET_BITS);
+}
+
+/* Returns what is known of the code that returns to `place`, as a word. */
+uint64_t fxt_code_word(uintptr_t place);
+
+/* Returns what is known of the code that returns to `place`. The member `module` is 0 for code that the program
+ * has made while it runs, and where the C library cannot tell. This is inlined because a structure that is
+ * stored in parts and loaded as a whole, as it is when it is returned, waits for the stores. */
+static inline struct fxt_code fxt_code_at(uintptr_t place)
+{
+	uint64_t word = fxt_code_word(place);
+
+	return (struct fxt_code){
+		.module = word >> FXT_CODE_MODULE_SHIFT & ((1 << FXT_CODE_MODULE_BITS) - 1),
+		.how = word & ((1 << FXT_CODE_HOW_BITS) - 1),
+		.rule = {.caller_sp = fxt_code_offset(word, FXT_CODE_CALLER_SP_SHIFT),
+			 .saved_fp = fxt_code_offset(word, FXT_CODE_SAVED_FP_SHIFT),
+			 .is_from_fp = (word & FXT_CODE_IS_FROM_FP) != 0,
+			 .is_aligned = (word & FXT_CODE_IS_ALIGNED) != 0},
+	};
+}
 
 /* Returns the module with this number. */
 struct fxt_code_module *fxt_code_module(unsigned number);
