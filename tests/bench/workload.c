@@ -50,6 +50,24 @@ static void round_malloc(struct job *job)
 	free(block);
 }
 
+/* The stacks of these calls have DEEP frames: those of the thread's start, and its own. */
+enum { DEEP = 20, STARTING = 6 };
+
+static __attribute__((noinline)) void deeper(struct job *job, int frames)
+{
+	if (frames)
+		deeper(job, frames - 1);
+	else
+		round_malloc(job);
+	/* This is no tail call. */
+	__asm__ volatile("");
+}
+
+static void round_deep(struct job *job)
+{
+	deeper(job, DEEP - STARTING);
+}
+
 static void round_lock(struct job *job)
 {
 	pthread_mutex_lock(&job->mutex);
@@ -124,7 +142,7 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*round)(struct job *job);
-	} names[] = {{"malloc", round_malloc}, {"lock", round_lock}, {"write", round_write},
+	} names[] = {{"malloc", round_malloc}, {"deep", round_deep}, {"lock", round_lock}, {"write", round_write},
 		     {"contended", round_contended}, {"pipe", round_pipe}, {"function", round_function},
 		     {"profiled", round_profiled}, {"patched", round_patched}, {"library", round_library}};
 	struct job jobs[16] = {0};
