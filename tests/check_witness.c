@@ -91,62 +91,6 @@ START_TEST(mappings)
 }
 END_TEST
 
-/* -- Functions that are made at run time --------------------------------------------------------------- */
-
-/* Functions come in pieces of a file, some at the place of earlier ones. The last line may be cut. */
-START_TEST(made_functions)
-{
-	enum { PLACES = 300 };
-	unsigned newest[PLACES] = {0}, i, place, lines = 1;
-	struct fxt_perf_map map = {0};
-	FILE *file = tmpfile();
-	char name[32];
-
-	random_seed(4000 + (uint64_t)_i);
-	for (i = 0; i < 20; i++) {
-		unsigned more;
-
-		for (more = (unsigned)random_below(40); more > 0; more--) {
-			place = (unsigned)random_below(PLACES);
-			switch (random_below(10)) {
-			case 0:
-				fprintf(file, "no line of a function\n");
-				break;
-			case 1:
-				fprintf(file, "%x 0 empty\n", place);
-				break;
-			case 2:
-				fprintf(file, "\n");
-				break;
-			default:
-				fprintf(file, "%x 10 made %u\n", 0x100000 + place * 16, lines);
-				newest[place] = lines++;
-			}
-		}
-		/* A line that is not complete is read when it is. */
-		place = (unsigned)random_below(PLACES);
-		fprintf(file, "%x 10 ma", 0x100000 + place * 16);
-		fseek(file, (long)map.bytes, SEEK_SET);
-		fxt_perf_map_read(&map, file);
-		for (unsigned k = 0; k < PLACES; k++) {
-			const char *found =
-				fxt_perf_map_find(&map, 0, 0x100000 + k * 16 + (uint64_t)random_below(16));
-
-			snprintf(name, sizeof(name), "made %u", newest[k]);
-			ck_assert_int_eq(found != NULL, newest[k] != 0);
-			if (found)
-				ck_assert_str_eq(found, name);
-		}
-		fseek(file, 0, SEEK_END);
-		fprintf(file, "de %u\n", lines);
-		newest[place] = lines++;
-	}
-	ck_assert_ptr_null(fxt_perf_map_find(&map, 0, 0xfffff));
-	fclose(file);
-	fxt_perf_map_free(&map);
-}
-END_TEST
-
 /* -- Rings ------------------------------------------------------------------------------------------- */
 
 enum { MOST_RINGS = 5, MOST_RECORDS = 4000 };
@@ -381,7 +325,6 @@ int main(void)
 
 	tcase_set_timeout(test, 120);
 	tcase_add_loop_test(test, mappings, 0, 10);
-	tcase_add_loop_test(test, made_functions, 0, 20);
 	tcase_add_loop_test(test, rings, 0, 20);
 	tcase_add_loop_test(test, garbage, 0, 10);
 	tcase_add_loop_test(test, frame_pointers, 0, 50);

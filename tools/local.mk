@@ -109,6 +109,8 @@ PROGRAMS_FILES = \
 	tools/programs/frame_names.h \
 	tools/programs/option_values.c \
 	tools/programs/option_values.h \
+	tools/programs/perf_map.c \
+	tools/programs/perf_map.h \
 	tools/programs/program.c \
 	tools/programs/program.h \
 	tools/programs/source_lines.c \
@@ -173,8 +175,6 @@ WITNESS_FILES = \
 	tools/witness/mapped_module.h \
 	tools/witness/perf_events.c \
 	tools/witness/perf_events.h \
-	tools/witness/perf_map.c \
-	tools/witness/perf_map.h \
 	tools/witness/spaces.c \
 	tools/witness/spaces.h \
 	tools/witness/unwind_stack.c \
@@ -335,6 +335,7 @@ TOOLS_TESTS = \
 	tests/check_manager \
 	tests/check_objects \
 	tests/check_order \
+	tests/check_perf_map \
 	tests/check_print \
 	tests/check_reader \
 	tests/check_report \
@@ -396,6 +397,10 @@ tests_check_perfetto_SOURCES = tests/check_perfetto.c tests/apps/random.h tests/
 tests_check_perfetto_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_perfetto_CFLAGS = $(TOOLS_TESTS_CFLAGS) $(PROTOBUF_C_CFLAGS)
 tests_check_perfetto_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_perf_map_SOURCES = tests/check_perf_map.c tests/apps/random.h tests/apps/unseen.h
+tests_check_perf_map_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_perf_map_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_perf_map_LDADD = $(TOOLS_TESTS_LIBS)
 tests_check_print_SOURCES = tests/check_print.c
 tests_check_print_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_print_CFLAGS = $(TOOLS_TESTS_CFLAGS)

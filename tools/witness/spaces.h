@@ -4,8 +4,8 @@
 #define FXT_TOOLS_SPACES_H
 
 #include "mapped_module.h"
-#include "perf_map.h"
 #include "tools/common/map.h"
+#include "tools/programs/perf_map.h"
 
 struct fxt_mapping {
 	uint64_t start, end, offset;    /* the addresses, and the offset in the file where it begins */

@@ -46,6 +46,12 @@ static bool is_made(const struct frame *frame)
 	       strncmp(path, "//anon", 6) == 0;
 }
 
+/* Returns the name that the program has given to code that it has made, or NULL. */
+static const char *made_name(struct fxt_witness_trace *w, uint32_t pid, const struct frame *frame)
+{
+	return fxt_perf_map_find(&fxt_space_of(&w->spaces, pid)->made, pid, w->since_ns, frame->address);
+}
+
 /* Returns the name of the function that a frame of the process is in. *freed has to be freed. */
 static const char *function_of(struct fxt_witness_trace *w, uint32_t pid, const struct frame *frame,
 			       char **freed)
@@ -58,7 +64,7 @@ static const char *function_of(struct fxt_witness_trace *w, uint32_t pid, const 
 	if (!frame->module && !frame->address)
 		return "[further callers]";
 	if (is_made(frame)) {
-		name = fxt_perf_map_find(&fxt_space_of(&w->spaces, pid)->made, pid, frame->address);
+		name = made_name(w, pid, frame);
 		return name ? name : "[code in no file]";
 	}
 	if (*path == '[')
@@ -203,8 +209,7 @@ static void put_sample(struct fxt_witness_trace *w, const struct fxt_perf_record
 static bool may_be_named(struct fxt_witness_trace *w, uint32_t pid, const struct frame *frames, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		if (is_made(&frames[i]) &&
-		    !fxt_perf_map_find(&fxt_space_of(&w->spaces, pid)->made, pid, frames[i].address))
+		if (is_made(&frames[i]) && !made_name(w, pid, &frames[i]))
 			return true;
 	return false;
 }

@@ -12,6 +12,7 @@
 #include <uthash.h>
 
 #include "tools/common/hash.h"
+#include "tools/common/kernel_clock.h"
 #include "tools/common/message.h"
 #include "tools/reading/reader.h"
 #include "witness.h"
@@ -133,6 +134,9 @@ void fxt_witness_trace_begin(struct fxt_witness_trace *w, FILE *out, const struc
 
 	*w = (struct fxt_witness_trace){
 		.out = out, .wish = wish, .is_on = !wish->waits, .samples_kernel = samples_kernel};
+	/* A program that runs already may have written all of them. */
+	if (!wish->pid)
+		w->since_ns = fxt_clock_ns(CLOCK_REALTIME_COARSE);
 	fxt_witness_put(w, words, fxt_encode_magic(words, 8));
 	fxt_witness_put(
 		w, words,

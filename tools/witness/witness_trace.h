@@ -26,6 +26,7 @@ struct fxt_witness_trace {
 	char (*comms)[16];
 	size_t comm_count, comm_capacity;
 	const struct fxt_witness_wish *wish;
+	uint64_t since_ns;              /* programs write names of functions from then on: perf_map.h */
 	bool is_on;                     /* samples and switches are kept */
 	bool samples_kernel, is_told;
 	struct fxt_late_sample **late;  /* samples that wait for names of their functions */
