@@ -144,6 +144,7 @@ streams_odd messages 2
 streams_odd unseen 2
 streams received 20
 host_unmaps
+makes_code none 10
 many_functions 20 100
 inlined
 leaks

@@ -167,3 +167,73 @@ if command -v "${CC%% *}" >/dev/null 2>&1; then
 	trace stacks "$file" | sed -n 's/^[0-9]* block \([a-z]*\.so\)+.*/\1/p' >plugins.found
 	same_some "plugins" plugins.said plugins.found
 fi
+
+# -- Code that a program makes while it runs ---------------------------------------------------------------
+
+# made_blocks FILE: prints the functions on the stack of each block that ask() of makes_code has asked for,
+# the innermost first.
+made_blocks()
+{
+	fxt dump --json "$1" | python3 -c '
+import json, sys
+nodes, blocks = {}, []
+for line in sys.stdin:
+    r = json.loads(line)
+    args = r.get("args", {})
+    if r["type"] == "object" and args["type"] == "frame" and ("name" in r or r["id"] not in nodes):
+        nodes[r["id"]] = r.get("name", "?"), int(args.get("parent", "0"), 0)
+    elif r["type"] == "async-begin" and r["name"] == "heap block":
+        blocks.append(int(args["stack"], 0))
+for node in blocks:
+    names = []
+    while node:
+        name, node = nodes[node]
+        names.append(name)
+    if "ask" in names:
+        print(*names[:names.index("main") + 1])'
+}
+
+# with_map HOW COMMAND...: runs makes_code by way of the command. What it says becomes `said`, which has no
+# names if it has written none for this run.
+with_map()
+{
+	local how=$1
+
+	shift
+	# shellcheck disable=SC2016	# the number is that of the shell that is run, and of the program then
+	"$@" sh -c 'echo $$ >pid; exec "$0" "$1" 40' "$apps/makes_code" "$how" >said ||
+		fail "makes_code $*: exit status $?"
+	test "$how" = early || test "$how" = late || sed -i 's/made_[^ ]*/[code in no file]/g' said
+}
+
+if "$apps/makes_code" none 1 >said; then
+	for run in "early" "late" "old" "none" "late -m oneshot" "early -m circular" "late --no-kernel"; do
+		read -r how options <<<"$run"
+		# shellcheck disable=SC2086	# these are several
+		with_map "$how" "$FXT" record -q $options -o made.fxt --
+		map=/tmp/perf-$(cat pid).map
+		is "$run: there is a map" "$(test "$how" != none && echo yes)" "$(test -f "$map" && echo yes)"
+		# From here on the trace alone has the names.
+		rm -f "$map"
+		valid made.fxt
+		made_blocks made.fxt >found
+		same_some "$run" said found
+		fxt report --all made.fxt >report
+		sed -n '/^HEAP BY WHO/,/^$/p' report >heap
+		case $how in
+		early | late) is "$run: the report's heap" 1 "$(grep -c -m 1 '^  made_0 ' heap)" ;;
+		*) is "$run: the report's heap" 0 "$(grep -c made_ heap)" ;;
+		esac
+	done
+
+	# Whoever joins a trace later does not know whose map it is.
+	with_map early traced made
+	sed -i 's/made_[^ ]*/[code in no file]/g' said
+	fxt merge -q -o merged.fxt made/*.fxt
+	rm -f "/tmp/perf-$(cat pid).map"
+	valid merged.fxt
+	made_blocks merged.fxt >found
+	same_some "joined later" said found
+else
+	is "a machine for which no code is made" 77 $?
+fi

@@ -20,6 +20,10 @@ void fxt_frame_part_take(struct fxt_frame_part *p, struct fxt_reader *r, const s
 {
 	bool fresh;
 
+	/* The name of a process in another namespace of process ids has the number that is used there. */
+	if (rec->type == FXT_RECORD_KERNEL_OBJECT && rec->subtype == FXT_OBJECT_PROCESS &&
+	    fxt_argument(rec, "pid"))
+		fxt_map_put(&p->renumbered, rec->id, 0, &fresh);
 	if (rec->type != FXT_RECORD_USERSPACE_OBJECT)
 		return;
 	fxt_call_stacks_take(&p->stacks, r, rec);
@@ -29,7 +33,7 @@ void fxt_frame_part_take(struct fxt_frame_part *p, struct fxt_reader *r, const s
 static void open_names(struct fxt_frame_records *f)
 {
 	if (!f->names)
-		f->names = fxt_frame_names_open(f->not_after ? f->not_after : time(NULL));
+		f->names = fxt_frame_names_open(f->wish.not_after ? f->wish.not_after : time(NULL));
 }
 
 void fxt_frame_part_ahead(struct fxt_frame_records *f, struct fxt_frame_part *p, const struct fxt_reader *r)
@@ -45,7 +49,8 @@ void fxt_frame_part_ahead(struct fxt_frame_records *f, struct fxt_frame_part *p,
 		const struct fxt_call_frame *frame = &p->stacks.frames[p->ahead];
 		struct fxt_frame_at at;
 
-		if (frame->name || !fxt_call_stacks_find_module(&p->stacks, (uint32_t)p->ahead))
+		if (frame->name || !fxt_call_stacks_find_module(&p->stacks, (uint32_t)p->ahead) ||
+		    !frame->module)
 			continue;
 		at = fxt_frame_at(r, frame);
 		fxt_frame_namer_add(f->namer, &at);
@@ -67,6 +72,7 @@ struct making {
 	const struct fxt_call_stacks *stacks;
 	uint32_t literals[LITERALS];    /* symbols */
 	uint64_t process;
+	bool is_renumbered;             /* the process knows itself by another number */
 	struct fxt_map strings;         /* symbol -> index in the provider's table */
 	unsigned char *is_used;         /* by index: the provider has a string there */
 	unsigned next;                  /* the index to try next; 0: there is none */
@@ -118,10 +124,31 @@ static struct fxt_string literal(struct making *m, unsigned which)
 	return string_of(m, m->literals[which]);
 }
 
-static void put_frame(struct making *m, struct fxt_call_frame *frame)
+/* Returns the name that the process has given to code that it has made, or NULL. */
+static const char *made_name(struct fxt_frame_records *f, const struct making *m,
+			     const struct fxt_call_frame *frame)
+{
+	if (!f->wish.made_since_ns || frame->module || !frame->offset || !m->process ||
+	    m->process > INT32_MAX || m->is_renumbered)
+		return NULL;
+	/* The nodes of a process come one after the other, and one map takes enough memory. */
+	if (f->made_by != m->process)
+		fxt_perf_map_free(&f->made);
+	f->made_by = m->process;
+	return fxt_perf_map_find(&f->made, (uint32_t)m->process, f->wish.made_since_ns, frame->offset);
+}
+
+static const char *function_of(struct making *m, const struct fxt_call_frame *frame)
 {
 	struct fxt_frame_at at = fxt_frame_at(m->r, frame);
-	const char *function = fxt_frame_function(m->records->names, &at);
+	const char *made = made_name(m->records, m, frame);
+
+	return made ? made : fxt_frame_function(m->records->names, &at);
+}
+
+static void put_frame(struct making *m, struct fxt_call_frame *frame)
+{
+	const char *function = function_of(m, frame);
 	char clean[NAME_BYTES];
 	struct fxt_text text = fxt_text_of(function);
 	struct fxt_string name;
@@ -240,6 +267,7 @@ void fxt_frame_part_end(struct fxt_frame_records *f, struct fxt_frame_part *p, s
 			begin_provider(&m, r->providers[provider],
 				       id_of(context, r->providers[provider]->id));
 			m.process = fxt_map_find(&p->processes, provider, 0)->value[0];
+			m.is_renumbered = fxt_map_find(&p->renumbered, m.process, 0);
 		}
 		put_frame(&m, frame);
 	}
@@ -252,6 +280,7 @@ void fxt_frame_part_free(struct fxt_frame_part *p)
 {
 	fxt_call_stacks_free(&p->stacks);
 	fxt_map_free(&p->processes);
+	fxt_map_free(&p->renumbered);
 	*p = (struct fxt_frame_part){0};
 }
 
@@ -267,6 +296,7 @@ void fxt_frame_records_free(struct fxt_frame_records *f)
 {
 	fxt_frame_namer_end(f->namer);
 	fxt_frame_names_close(f->names);
+	fxt_perf_map_free(&f->made);
 	free(f->words);
-	*f = (struct fxt_frame_records){0};
+	*f = (struct fxt_frame_records){.wish = f->wish};
 }

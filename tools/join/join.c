@@ -205,10 +205,9 @@ bool fxt_join(struct fxt_merge *m, const struct fxt_parts *parts, const char *pa
 	bool ok, joined;
 	int error;
 
-	m->frames.not_after = newest(parts);
+	m->frames.wish.not_after = newest(parts);
 	if (!keep && join_to(m, parts, path, ended, &joined))
 		return joined;
-	m->frames.not_after = newest(parts);
 	out = open_output(path, &temporary);
 	ok = out && fxt_merge_begin(m, out) && join(m, parts, NULL, ended);
 	error = errno;

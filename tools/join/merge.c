@@ -22,7 +22,7 @@ enum { FIRST_FREE_ID = (1 << 22) + 1 };
 static void clear(struct fxt_merge *m)
 {
 	*m = (struct fxt_merge){.next_id = FIRST_FREE_ID, .lacks_perfetto = m->lacks_perfetto,
-				.frames.not_after = m->frames.not_after};
+				.frames.wish = m->frames.wish};
 	m->profile.is_on = FXT_CAN_PERFETTO && !m->lacks_perfetto;
 }
 
@@ -216,5 +216,5 @@ void fxt_merge_free(struct fxt_merge *m)
 	fxt_map_free(&m->pids);
 	fxt_map_free(&m->tids);
 	fxt_profile_free(&m->profile);
-	*m = (struct fxt_merge){.lacks_perfetto = m->lacks_perfetto};
+	*m = (struct fxt_merge){.lacks_perfetto = m->lacks_perfetto, .frames.wish = m->frames.wish};
 }

@@ -40,7 +40,7 @@ struct fxt_merged_name;                 /* the name of a category, in merge_sums
 struct fxt_merged_part;                 /* the part that is being read, in merge_internal.h */
 
 /* An archive that is being written, and sums of what went into it. All members are zero before it is begun,
- * but for `lacks_perfetto`, which stays as it is. */
+ * but for `lacks_perfetto` and `frames.wish`, which stay as they are. */
 struct fxt_merge {
 	struct fxt_write_behind output;
 	uint64_t parts, processes, threads, events, bytes;
@@ -60,8 +60,7 @@ struct fxt_merge {
 	struct fxt_map running;
 	struct fxt_untraced untraced;   /* programs that were executed and left no part */
 	struct fxt_open_lifetimes lifetimes;
-	/* names of functions; what it has in `not_after` may be set before fxt_merge_begin() */
-	struct fxt_frame_records frames;
+	struct fxt_frame_records frames;        /* names of functions */
 	struct fxt_profile profile;
 	bool lacks_perfetto;            /* nothing is written in Perfetto's own form */
 	struct fxt_map exits;           /* pids whose own trace says how they ended */

@@ -14,6 +14,7 @@
 #include "saver.h"
 #include "shared_memory.h"
 #include "tools/common/command.h"
+#include "tools/common/kernel_clock.h"
 #include "tools/common/message.h"
 #include "tools/common/pack.h"
 #include "tools/join/join.h"
@@ -168,6 +169,7 @@ struct recording {
 	struct fxt_run run;
 	char *directory;
 	uint64_t start_ns;              /* CLOCK_MONOTONIC: when it began */
+	uint64_t started_ns;            /* CLOCK_REALTIME_COARSE: the same */
 	bool is_followed;               /* the saver's archive can have parts appended */
 	bool is_over;                   /* the command has ended */
 	bool is_collected, has_failed;  /* the trace was made, or could not be made */
@@ -180,6 +182,7 @@ static bool join(struct recording *r, struct fxt_parts *parts, const char *path)
 	const char *archive = r->saver.archive;
 	bool joined;
 
+	r->merge.frames.wish.made_since_ns = r->started_ns;
 	if (r->is_followed) {
 		if (fxt_join_archive(&r->merge, &r->saver.reader, archive, parts, path,
 				     r->is_over ? &ended : NULL, &joined))
@@ -286,6 +289,7 @@ static int run(struct recording *r)
 	if (is_saved && !r->options->lacks_kernel)
 		begin_witness(r);
 	r->start_ns = fxt_now_ns();
+	r->started_ns = fxt_clock_ns(CLOCK_REALTIME_COARSE);
 	status = fxt_run(r->options->command, &r->run, is_saved ? save_meanwhile : NULL, r);
 	r->is_over = true;
 	if (is_saved && !r->is_collected)
