@@ -139,6 +139,7 @@ APPS_C = \
 	tests/apps/call_trees \
 	tests/apps/call_stacks \
 	tests/apps/busy \
+	tests/apps/by_hand \
 	tests/apps/causes \
 	tests/apps/chain \
 	tests/apps/clocks \
@@ -238,17 +239,17 @@ tests/apps/alone: tests/apps/unseen.h
 tests/apps/count_io_fortified: APP_FLAGS = -O2
 # Frames of all kinds are what optimised code has.
 tests/apps/call_stacks: APP_FLAGS = -O2
-# Stacks go on behind code without unwind tables if what calls it has frame pointers too.
-tests/apps/makes_code: APP_FLAGS = -fno-omit-frame-pointer
+# Stacks go on behind code without unwind tables, though what calls it has no frame pointers.
+tests/apps/by_hand tests/apps/makes_code: APP_FLAGS = -O2
 # Programs whose faults a report names by lines of source.
 tests/apps/leaks tests/apps/locks_itself tests/apps/peaks: APP_FLAGS = -O2 -g
 $(filter tests/apps/count_%,$(APPS_C)): tests/apps/counts.h tests/apps/random.h tests/apps/unseen.h
-tests/apps/busy tests/apps/call_stacks tests/apps/call_trees tests/apps/descriptor_races \
+tests/apps/busy tests/apps/by_hand tests/apps/call_stacks tests/apps/call_trees tests/apps/descriptor_races \
 tests/apps/descriptors tests/apps/host_fds tests/apps/makes_code \
 tests/apps/host_number tests/apps/host_unmaps tests/apps/inherits tests/apps/listens \
 tests/apps/many_functions tests/apps/modes tests/apps/progress \
 tests/apps/threads: tests/apps/random.h tests/apps/unseen.h
-tests/apps/awaits tests/apps/burns tests/apps/busy tests/apps/call_trees tests/apps/causes \
+tests/apps/awaits tests/apps/burns tests/apps/busy tests/apps/by_hand tests/apps/call_trees tests/apps/causes \
 	tests/apps/coroutines tests/apps/ends tests/apps/makes_code \
 	tests/apps/follow_fork tests/apps/handlers tests/apps/jumps tests/apps/parents \
 	tests/apps/pools tests/apps/process tests/apps/progress tests/apps/quiet tests/apps/stepped \

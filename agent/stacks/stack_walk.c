@@ -8,8 +8,17 @@
 #include "code.h"
 #include "return_thunk.h"
 
-/* The frames of this library up to the program's take less. */
-enum { OWN_BYTES = 16384 };
+enum {
+	OWN_BYTES = 16384,              /* the frames of this library up to the program's take less */
+	STEPS_MOST = 512,               /* damaged memory that leads in a circle comes to an end */
+};
+
+/* How a frame was left. */
+enum step {
+	STEP_NONE,                      /* it was not: the caller's frame is not known */
+	STEP_SURE,
+	STEP_GUESSED,                   /* the caller's frame is one if the walk gets to the stack's end */
+};
 
 /* The stack that an address lies on. */
 struct bounds {
@@ -34,24 +43,45 @@ static bool find_bounds(const struct fxt_thread *thread, uintptr_t at, struct bo
 	return fxt_on_own_stack(thread, at) && !(stack.ss_flags & SS_ONSTACK);
 }
 
-/* Leaves a frame without a rule by the frame pointer, as code that was compiled with frame pointers allows.
- */
-static bool step_by_frame_pointer(const struct bounds *bounds, struct fxt_frame *frame)
+/* Leaves a frame without a rule by the frame pointer. Code that programs make while they run has frame
+ * pointers; but where it was called by code that has none, the one that it has saved is any number. Of code
+ * in modules that has no rule, some was made in the same way (V8's), and some was written by hand and may use
+ * the register for anything. */
+static enum step step_by_frame_pointer(const struct bounds *bounds, bool is_made, struct fxt_frame *frame)
 {
 	const uintptr_t *saved = (const uintptr_t *)frame->fp;
 
 	if (frame->fp < frame->sp || frame->fp % sizeof(uintptr_t) ||
-	    frame->fp > bounds->high - 2 * sizeof(uintptr_t) || (saved[0] && saved[0] <= frame->fp))
-		return false;
+	    frame->fp > bounds->high - 2 * sizeof(uintptr_t))
+		return STEP_NONE;
+	is_made = is_made && (!saved[0] || saved[0] > frame->fp);
 	frame->sp = (uintptr_t)(saved + 2);
 	frame->fp = saved[0];
 	frame->place = saved[1];
-	return true;
+	return is_made ? STEP_SURE : STEP_GUESSED;
 }
 
 #if defined(__x86_64__)
 
 #define HAS_RULES true
+
+/* Returns whether the instruction in front of `place`, which lies in a module, can be a call: with a distance,
+ * or through a register or a word, whose address has up to five bytes. */
+static bool is_behind_call(uintptr_t place, const struct fxt_code_module *module)
+{
+	enum { CALL = 0xe8, CALL_BYTES = 5, INDIRECT = 0xff, WHICH_SHIFT = 3, WHICH = 7, IS_CALL = 2, LONGEST = 7 };
+	const uint8_t *code = (const uint8_t *)place;
+	int bytes;
+
+	if (place - module->low < LONGEST)
+		return false;
+	if (code[-CALL_BYTES] == CALL)
+		return true;
+	for (bytes = 2; bytes <= LONGEST; bytes++)
+		if (code[-bytes] == INDIRECT && (code[1 - bytes] >> WHICH_SHIFT & WHICH) == IS_CALL)
+			return true;
+	return false;
+}
 
 /* Returns whether the code at `place`, which lies in a module, is what the kernel lets a handler return to:
  * the system call rt_sigreturn. */
@@ -85,6 +115,13 @@ static bool step_over_signal(const struct fxt_thread *thread, struct bounds *bou
 
 #define HAS_RULES false
 
+static bool is_behind_call(uintptr_t place, const struct fxt_code_module *module)
+{
+	(void)place;
+	(void)module;
+	return false;
+}
+
 static bool is_signal_return(uintptr_t place)
 {
 	(void)place;
@@ -101,54 +138,98 @@ static bool step_over_signal(const struct fxt_thread *thread, struct bounds *bou
 
 #endif
 
-static bool step(const struct fxt_code *code, const struct bounds *bounds, struct fxt_frame *frame)
+static inline __attribute__((always_inline)) enum step
+leave(const struct fxt_code *code, const struct bounds *bounds, struct fxt_frame *frame)
 {
-	if (code->how == FXT_UNWIND_RULE)
-		return fxt_unwind_step(&code->rule, bounds->high, frame);
-	/* The register is any number in code that was compiled without frame pointers. Where modules have
-	 * rules, code without one is written by hand. */
-	return (!code->module || !HAS_RULES) && step_by_frame_pointer(bounds, frame);
+	if (FXT_LIKELY(code->how == FXT_UNWIND_RULE))
+		return fxt_unwind_step(&code->rule, bounds->high, frame) ? STEP_SURE : STEP_NONE;
+	return step_by_frame_pointer(bounds, !code->module || !HAS_RULES, frame);
+}
+
+/* Returns whether a frame that was guessed cannot be one: its code lies in a module, and does not go on behind
+ * a call. */
+static bool is_wrong(const struct fxt_code *code, uintptr_t place)
+{
+	return code->module && !is_behind_call(place, fxt_code_module(code->module));
+}
+
+/* What is known of a walk that had to guess. */
+struct guess {
+	bool is_any;
+	unsigned sure;                  /* the number of frames up to the first guess */
+};
+
+/* Walks from `frame`. Returns whether the walk has come to the end of the stack. `walk->count` is `most` then
+ * if there are more frames. */
+static inline __attribute__((always_inline)) bool
+walk_on(const struct fxt_thread *thread, unsigned most, struct fxt_frame frame, struct fxt_walk *walk,
+	struct guess *guess)
+{
+	unsigned own_module = fxt_code_own(), steps;
+	bool was_interrupted = false, has_bounds;
+	enum step how = STEP_SURE;
+	struct bounds bounds;
+	struct fxt_code code;
+
+	has_bounds = find_bounds(thread, frame.sp, &bounds);
+	if (!has_bounds)
+		bounds = (struct bounds){frame.sp, frame.sp + OWN_BYTES};
+	else if (frame.sp - bounds.low < FXT_WALK_BYTES)
+		return false;
+	for (steps = 0; steps < STEPS_MOST; steps++) {
+		/* A wrong guess may lead to memory that is zero. */
+		if (!frame.place)
+			return !guess->is_any;
+		frame.place = fxt_return_place(frame.place);
+		code = fxt_code_at(frame.place);
+		if (FXT_UNLIKELY(how == STEP_GUESSED) && is_wrong(&code, frame.place))
+			return false;
+		if (code.module && code.how == FXT_UNWIND_NONE && is_signal_return(frame.place)) {
+			if (!step_over_signal(thread, &bounds, &frame))
+				return false;
+			was_interrupted = true;
+			how = STEP_SURE;
+			continue;
+		}
+		if (!code.module || code.module != own_module) {
+			if (walk->count < most) {
+				walk->places[walk->count] = frame.place;
+				walk->modules[walk->count] = code.module;
+			} else if (!guess->is_any) {
+				return false;
+			}
+			walk->count++;
+			if (!has_bounds || code.how == FXT_UNWIND_OUTERMOST)
+				return code.how == FXT_UNWIND_OUTERMOST;
+		}
+		how = leave(&code, &bounds, &frame);
+		if (how == STEP_NONE)
+			return false;
+		if (FXT_UNLIKELY(how == STEP_GUESSED)) {
+			/* What was interrupted may have no frame yet. */
+			if (!HAS_RULES || was_interrupted)
+				return false;
+			if (!guess->is_any)
+				*guess = (struct guess){true, walk->count};
+		}
+		was_interrupted = false;
+	}
+	return false;
 }
 
 __attribute__((noinline)) void fxt_stack_walk(const struct fxt_thread *thread, unsigned most,
 					      struct fxt_walk *walk)
 {
 	const uintptr_t *own = __builtin_frame_address(0);
-	struct fxt_frame frame = {own[1], (uintptr_t)(own + 2), own[0]};
-	unsigned own_module = fxt_code_own(), steps;
-	struct bounds bounds;
-	struct fxt_code code;
-	bool has_bounds = find_bounds(thread, frame.sp, &bounds);
+	struct guess guess = {false, 0};
 
 	walk->count = 0;
-	walk->is_whole = false;
-	if (!has_bounds)
-		bounds = (struct bounds){frame.sp, frame.sp + OWN_BYTES};
-	else if (frame.sp - bounds.low < FXT_WALK_BYTES)
-		return;
-	/* Frames of ours count here, so that damaged memory that leads in a circle comes to an end. */
-	for (steps = 0; steps < 2 * FXT_WALK_MOST; steps++) {
-		if (!frame.place) {
-			walk->is_whole = true;
-			return;
-		}
-		frame.place = fxt_return_place(frame.place);
-		code = fxt_code_at(frame.place);
-		if (code.module && code.how == FXT_UNWIND_NONE && is_signal_return(frame.place)) {
-			if (!step_over_signal(thread, &bounds, &frame))
-				return;
-			continue;
-		}
-		if (!code.module || code.module != own_module) {
-			if (walk->count == most)
-				return;
-			walk->places[walk->count] = frame.place;
-			walk->modules[walk->count++] = code.module;
-			walk->is_whole = code.how == FXT_UNWIND_OUTERMOST;
-			if (!has_bounds || walk->is_whole)
-				return;
-		}
-		if (!step(&code, &bounds, &frame))
-			return;
+	walk->is_whole = walk_on(thread, most, (struct fxt_frame){own[1], (uintptr_t)(own + 2), own[0]}, walk,
+				 &guess);
+	if (guess.is_any && !walk->is_whole)
+		walk->count = guess.sure;
+	if (walk->count > most) {
+		walk->count = most;
+		walk->is_whole = false;
 	}
 }

@@ -170,12 +170,13 @@ fi
 
 # -- Code that a program makes while it runs ---------------------------------------------------------------
 
-# made_blocks FILE: prints the functions on the stack of each block that ask() of makes_code has asked for,
-# the innermost first.
+# made_blocks FILE FUNCTION: prints the functions on the stack of each block that this function is on the
+# stack of, the innermost first.
 made_blocks()
 {
 	fxt dump --json "$1" | python3 -c '
 import json, sys
+asker = sys.argv[1]
 nodes, blocks = {}, []
 for line in sys.stdin:
     r = json.loads(line)
@@ -189,8 +190,8 @@ for node in blocks:
     while node:
         name, node = nodes[node]
         names.append(name)
-    if "ask" in names:
-        print(*names[:names.index("main") + 1])'
+    if asker in names:
+        print(*names[:names.index("main") + 1] if "main" in names else names)' "$2"
 }
 
 # with_map HOW COMMAND...: runs makes_code by way of the command. What it says becomes `said`, which has no
@@ -216,7 +217,7 @@ if "$apps/makes_code" none 1 >said; then
 		# From here on the trace alone has the names.
 		rm -f "$map"
 		valid made.fxt
-		made_blocks made.fxt >found
+		made_blocks made.fxt ask >found
 		same_some "$run" said found
 		fxt report --all made.fxt >report
 		sed -n '/^HEAP BY WHO/,/^$/p' report >heap
@@ -232,8 +233,20 @@ if "$apps/makes_code" none 1 >said; then
 	fxt merge -q -o merged.fxt made/*.fxt
 	rm -f "/tmp/perf-$(cat pid).map"
 	valid merged.fxt
-	made_blocks merged.fxt >found
+	made_blocks merged.fxt ask >found
 	same_some "joined later" said found
 else
 	is "a machine for which no code is made" 77 $?
+fi
+
+# -- Code without unwind tables, which was written by hand -------------------------------------------------
+
+if "$apps/by_hand" 0; then
+	traced by_hand "$apps/by_hand" 200 >said || fail "by_hand: exit status $?"
+	fxt merge -q -o by_hand.fxt by_hand/*.fxt
+	valid by_hand.fxt
+	made_blocks by_hand.fxt compiled >found
+	same_some by_hand said found
+else
+	is "a machine for which there is no such code" 77 $?
 fi
