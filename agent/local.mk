@@ -132,6 +132,8 @@ AGENT_SOURCES = \
 	agent/names/symbols.h \
 	agent/objects/allocation_site.c \
 	agent/objects/allocation_site.h \
+	agent/objects/block_table.c \
+	agent/objects/block_table.h \
 	agent/objects/blocks.c \
 	agent/objects/blocks.h \
 	agent/objects/label.c \
