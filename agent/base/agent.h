@@ -230,8 +230,8 @@ extern __thread struct fxt_thread *fxt_self_ending
 extern __thread struct fxt_thread *fxt_self_leaving
 	__attribute__((visibility("hidden"), tls_model("initial-exec")));
 
-/* The causes for which a record is not in the trace. The trace has a counter for each, whose time is that of
- * the last record that it counts; an instant tells of the first one. */
+/* The causes for which a record is not in the trace, and what else is not there. The trace has a counter for
+ * each, whose time is that of the last one that it counts. For most, an instant tells of the first one. */
 enum fxt_loss {
 	FXT_LOSS_ROOM,                  /* the buffer has no room */
 	FXT_LOSS_DEPTH,                 /* functions nest deeper than FXT_FUNCTION_DEPTH */
@@ -240,7 +240,10 @@ enum fxt_loss {
 	FXT_DROP_COUNT,
 	FXT_LOSS_FILTERED = FXT_DROP_COUNT,     /* a threshold, FXT_FILTER or FXT_DEPTH left it out */
 	FXT_LOSS_OVERWRITTEN,                   /* the ring has given the chunk to newer events */
-	FXT_LOSS_UNNAMED,                       /* an object has no name (label.h); no record is missing */
+	/* These count no calls, which are all there: */
+	FXT_LOSS_UNNAMED,                       /* an object has no name: label.h */
+	FXT_LOSS_BLOCKS,                        /* a block or sample has no lifetime: blocks.c */
+	FXT_LOSS_STACKS,                        /* an event has no stack: stack_nodes.h */
 	FXT_LOSS_COUNT,
 	/* The trace tells of these, but does not count them: */
 	FXT_LOSS_SHARED = FXT_LOSS_COUNT,       /* two tasks use one thread's storage: fxt_thread_bar() */

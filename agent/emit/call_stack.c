@@ -8,6 +8,7 @@
 #include "agent/stacks/code.h"
 #include "agent/stacks/stack_nodes.h"
 #include "held_locks.h"
+#include "losses.h"
 #include "trace_file.h"
 #include "writer/fxt_encode.h"
 
@@ -59,12 +60,18 @@ static __attribute__((noinline)) uint32_t walk_stack(const struct fxt_thread *th
 	return fxt_stack_node_of(&walk);
 }
 
-uint32_t fxt_call_stack_of(const struct fxt_thread *thread, unsigned frames)
+uint32_t fxt_call_stack_of(struct fxt_thread *thread, unsigned frames)
 {
-	return fxt_stack_has_less(FXT_WALK_BYTES) ? 0 : walk_stack(thread, frames);
+	uint32_t stack = fxt_stack_has_less(FXT_WALK_BYTES) ? 0 : walk_stack(thread, frames);
+
+	if (stack != FXT_STACK_NO_ROOM)
+		return stack;
+	if (fxt_agent.config.stacks)
+		fxt_thread_lacks(thread, FXT_LOSS_STACKS);
+	return 0;
 }
 
-uint32_t fxt_call_stack(const struct fxt_thread *thread)
+uint32_t fxt_call_stack(struct fxt_thread *thread)
 {
 	return fxt_agent.config.stacks ? fxt_call_stack_of(thread, FXT_WALK_MOST) : 0;
 }

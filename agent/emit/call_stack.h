@@ -27,10 +27,11 @@
 enum { FXT_STACK_WORDS = 2 };           /* the size of the argument */
 
 /* Returns the stack of the call that is being recorded, without the frames of this library and of at most
- * `frames` frames: a number; 0: it is not known. Writes nothing. */
-FXT_COLD uint32_t fxt_call_stack_of(const struct fxt_thread *thread, unsigned frames);
+ * `frames` frames: a number; 0: it is not known. Writes nothing, but counts a stack that there is no room for
+ * (FXT_LOSS_STACKS) if the trace is to have stacks. */
+FXT_COLD uint32_t fxt_call_stack_of(struct fxt_thread *thread, unsigned frames);
 /* Does the same with as many frames as a stack can have. Returns 0 if the trace is to have no stacks. */
-FXT_COLD uint32_t fxt_call_stack(const struct fxt_thread *thread);
+FXT_COLD uint32_t fxt_call_stack(struct fxt_thread *thread);
 
 /* Writes what the trace does not have yet of a stack that an event names. May not be called during an
  * emission. Does nothing for 0. */

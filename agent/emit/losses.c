@@ -6,8 +6,10 @@
 
 #include "agent/base/koid.h"
 #include "agent/base/log.h"
+#include "agent/base/stack.h"
 #include "clock.h"
 #include "counter.h"
+#include "trace_file.h"
 #include "writer/fxt_encode.h"
 
 void fxt_agent_count(enum fxt_loss why, uint64_t records, uint64_t last_ns)
@@ -16,12 +18,26 @@ void fxt_agent_count(enum fxt_loss why, uint64_t records, uint64_t last_ns)
 		[FXT_LOSS_ROOM] = FXT_STR_dropped, [FXT_LOSS_DEPTH] = FXT_STR_dropped_depth,
 		[FXT_LOSS_SIGNALS] = FXT_STR_dropped_signals, [FXT_LOSS_SIZE] = FXT_STR_dropped_size,
 		[FXT_LOSS_FILTERED] = FXT_STR_filtered, [FXT_LOSS_OVERWRITTEN] = FXT_STR_overwritten,
-		[FXT_LOSS_UNNAMED] = FXT_STR_unnamed,
+		[FXT_LOSS_UNNAMED] = FXT_STR_unnamed, [FXT_LOSS_BLOCKS] = FXT_STR_blocks_not_kept,
+		[FXT_LOSS_STACKS] = FXT_STR_stacks_not_kept,
 	};
 	uint64_t *slot = fxt_agent.losses[why];
 
 	if (records && slot)
 		fxt_counter_add(slot, names[why], fxt_agent.koid, records, last_ns);
+}
+
+void fxt_thread_lacks(struct fxt_thread *thread, enum fxt_loss why)
+{
+	struct fxt_lane *lane = thread->lane;
+
+	/* Counters are in the storage: see fxt_is_interrupted(). */
+	fxt_lane_raise(thread, lane);
+	/* A short stack has no room for making the file. */
+	if (fxt_stack_is_short() ? atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire)
+				 : fxt_agent_file())
+		fxt_agent_count(why, 1, thread->last_ns);
+	fxt_lane_lower(thread, lane);
 }
 
 void fxt_agent_count_short(uint64_t now_ns)

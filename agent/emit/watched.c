@@ -126,7 +126,7 @@ static const char *event_name(uint64_t header, size_t *bytes)
 }
 
 /* Returns the stack of a call that is about to be committed and took so long; 0: it gets none. */
-static uint32_t stack_of(const struct fxt_thread *thread, uint64_t header, uint64_t end_ns, uint64_t ns)
+static uint32_t stack_of(struct fxt_thread *thread, uint64_t header, uint64_t end_ns, uint64_t ns)
 {
 	unsigned category = (unsigned)fxt_get_event_category(header) - FXT_STR_CATEGORIES;
 

@@ -8,6 +8,7 @@
 
 #include "agent/base/stack.h"
 #include "agent/emit/call_stack.h"
+#include "agent/emit/losses.h"
 #include "agent/stacks/stack_walk.h"
 #include "allocation_site.h"
 #include "block_table.h"
@@ -40,18 +41,22 @@ static void count_sample(uintptr_t block, int more)
 							memory_order_relaxed, memory_order_relaxed));
 }
 
-/* Claims an entry for a block that has come. Returns -1 if there is none. */
+/* Claims an entry for a block that has come. Returns -1 if there is none, and counts the block then. */
 static int claim_new(struct fxt_thread *thread, struct fxt_block_bucket *bucket, const void *block,
 		     uint64_t since_ns)
 {
 	struct fxt_block before;
+	int way;
 
 	fxt_block_touch(bucket);
 	before = fxt_block_take(block);
 	/* If the table still has the block, it was freed while nothing was recorded. */
 	if (before.life.id)
 		fxt_block_gone(thread, &before, since_ns);
-	return fxt_stack_is_short() ? -1 : fxt_block_claim_for(bucket, (uintptr_t)block);
+	way = fxt_stack_is_short() ? -1 : fxt_block_claim_for(bucket, (uintptr_t)block);
+	if (way < 0)
+		fxt_thread_lacks(thread, FXT_LOSS_BLOCKS);
+	return way;
 }
 
 /* Begins the lifetime of a block whose entry was claimed, and shows the entry. A handler may fork at any
@@ -63,6 +68,8 @@ static void begin(struct fxt_thread *thread, struct fxt_block_bucket *bucket, in
 	struct fxt_memory_life life = {.begin_ns = since_ns};
 	bool has_begun = fxt_memory_life_begin(thread, &life, memory);
 
+	if (!has_begun)
+		fxt_thread_lacks(thread, FXT_LOSS_BLOCKS);
 	bucket->details[way].life = life;
 	atomic_signal_fence(memory_order_seq_cst);
 	bucket->details[way].is_sample = memory->stands_for;

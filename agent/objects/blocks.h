@@ -1,6 +1,7 @@
 /* These functions keep the heap blocks that have a lifetime (memory_life.h) and a name (label.h): those of
  * FXT_HEAP_TRACK_BYTES or more, and smaller ones that are drawn as samples, without a name. They are found by
- * their address in a bounded table without a lock; a block that finds no place there has neither.
+ * their address in a bounded table without a lock. A block that finds no place there or in the trace has
+ * neither, and is counted (FXT_LOSS_BLOCKS).
  *
  * The wrappers of the allocator call this, in any context. A block is taken out of the table before the real
  * free(), because another thread may get the address after it.

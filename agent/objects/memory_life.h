@@ -31,7 +31,7 @@ struct fxt_memory {
 };
 
 /* Writes the begin, at life->begin_ns. Not to be called on a short stack (stack.h). Returns false if there
- * is no room, and so no lifetime. Nothing is counted as lost then, because a lifetime is no call. */
+ * is no room, and so no lifetime. No record is counted as lost then, because a lifetime is no call. */
 bool fxt_memory_life_begin(struct fxt_thread *thread, struct fxt_memory_life *life,
 			   const struct fxt_memory *memory);
 

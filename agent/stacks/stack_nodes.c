@@ -72,19 +72,21 @@ uint32_t fxt_stack_node_of(const struct fxt_walk *walk)
 	unsigned left = walk->count;
 	uint32_t number = 0;
 
-	if (!all || !left)
+	if (!left)
 		return 0;
+	if (!all)
+		return FXT_STACK_NO_ROOM;
 	if (!walk->is_whole) {
 		number = node_of(all, 0, 0, 0);
 		if (!number)
-			return 0;
+			return FXT_STACK_NO_ROOM;
 	}
 	while (left-- > 0) {
 		if (walk->places[left] >> GENERATION_SHIFT)
 			return 0;
 		number = node_of(all, walk->places[left] | generation, number, walk->modules[left]);
 		if (!number)
-			return 0;
+			return FXT_STACK_NO_ROOM;
 	}
 	return number;
 }

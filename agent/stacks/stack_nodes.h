@@ -7,7 +7,8 @@
 
 #include "stack_walk.h"
 
-enum { FXT_STACK_NODES = 1 << 18 };     /* stacks that need more are not known */
+enum { FXT_STACK_NODES = 1 << 18 };     /* stacks that need more find no room */
+#define FXT_STACK_NO_ROOM UINT32_MAX
 
 struct fxt_stack_node {
 	uint64_t key;                   /* the address (0: further callers), and a generation above it */
@@ -23,8 +24,8 @@ static inline uintptr_t fxt_stack_node_place(const struct fxt_stack_node *node)
 	return node->key & ((UINT64_C(1) << 48) - 1);
 }
 
-/* Returns the number of the innermost node of the stack that was walked. Returns 0 if nothing was found, or
- * if there is no room. */
+/* Returns the number of the innermost node of the stack that was walked. Returns 0 if nothing was found, and
+ * FXT_STACK_NO_ROOM if there is no room for its nodes. */
 uint32_t fxt_stack_node_of(const struct fxt_walk *walk);
 
 /* Returns the node with this number. */

@@ -344,6 +344,12 @@ static void check_lifetime(enum fxt_event_type type, uint64_t header, const uint
 	}
 }
 
+/* Returns whether a counter of the agent is one of things that have no record of their own. */
+static bool counts_no_calls(uint64_t name)
+{
+	return name == FXT_STR_unnamed || name == FXT_STR_blocks_not_kept || name == FXT_STR_stacks_not_kept;
+}
+
 static void check_event(const uint64_t *record, size_t words)
 {
 	uint64_t header = record[0], category = fxt_get_event_category(header);
@@ -357,7 +363,7 @@ static void check_event(const uint64_t *record, size_t words)
 	else if (type == FXT_EVENT_ASYNC_BEGIN || type == FXT_EVENT_ASYNC_END)
 		check_lifetime(type, header, at, end);
 	else if (category == FXT_STR_CATEGORIES + FXT_BIT_agent && type == FXT_EVENT_COUNTER &&
-		 fxt_get_event_name(header) != FXT_STR_unnamed)
+		 !counts_no_calls(fxt_get_event_name(header)))
 		found->lost += at[1];
 	else if (category == FXT_STR_CATEGORIES + FXT_BIT_io && type == FXT_EVENT_DURATION_BEGIN)
 		check_in_progress(at);
@@ -523,7 +529,7 @@ bool model_check(void)
 		it.where = "storage";
 		model_storage_walk(walk);
 		for (i = 0; i < FXT_LOSS_COUNT; i++)
-			if (i != FXT_LOSS_UNNAMED && fxt_agent.losses[i])
+			if (i < FXT_LOSS_UNNAMED && fxt_agent.losses[i])
 				it.lost += fxt_counter_value(fxt_agent.losses[i]);
 	} else if (atomic_load(&fxt_agent.file_made)) {
 		walk_file(fxt_agent.buffer.path);
