@@ -91,6 +91,14 @@ static void block(const char *name, uint64_t at, uint64_t id, uint64_t size, uin
 		   STACK(node)));
 }
 
+/* Writes one of the agent's counters, which are the process's. */
+static void counted(const char *name, uint64_t at, uint64_t records)
+{
+	enum { COUNTER = 1 };
+
+	event(COUNTER, 1, "agent", name, at, 0, ARGS({"records", UINT, records}));
+}
+
 static void freed(const char *name, uint64_t at, uint64_t id)
 {
 	event(ASYNC_END, 1, "malloc", name, at, id, NO_ARGS);
@@ -132,6 +140,52 @@ START_TEST(names_who_asked)
 	expect_none("0x");
 	for (const char *line = text; *line; line = strchr(line, '\n') + 1)
 		ck_assert_msg(strcspn(line, "\n") <= 100, "%.120s", line);
+}
+END_TEST
+
+/* What the agent counts as without a place is said where sums lack it. Sums that follow from calls lack no
+ * block. The largest value of a counter counts. */
+START_TEST(tells_what_is_missing)
+{
+	begin_trace();
+	STACK_OF(1, "malloc" AGENT, "load", "main");
+	block("heap block", 10, 1, 3 << 20, 0, 1);
+	counted("blocks_not_kept", 30, 1234567);
+	counted("blocks_not_kept", 20, 1000);
+	counted("stacks_not_kept", 30, 89);
+	print();
+	expect("LOST: 1 234 567 heap blocks and samples, which found no place in the agent's table or the "
+	       "trace\n");
+	expect("LOST: 89 call stacks, which found no room in the agent's table of frames\n");
+	expect("  too low: 1 234 567 blocks and samples found no place in the agent's table or the trace\n");
+	expect("  callers are missing: 89 stacks found no room (FXT_STACKS=malloc:16 needs less)\n");
+	expect_none("nothing lost");
+	/* No call is missing. */
+	expect_none("attempted");
+	expect_none("calls are missing");
+	for (const char *line = text; *line; line = strchr(line, '\n') + 1)
+		ck_assert_msg(strcspn(line, "\n") <= 100, "%.120s", line);
+	print_with((struct fxt_report_options){.top = TOP}, true);
+	expect("\"blocks_not_kept\": 1234567,");
+	expect("\"stacks_not_kept\": 89,");
+	expect("\"blocks\": 1234567,");
+
+	begin_trace();
+	STACK_OF(1, "malloc" AGENT, "load", "main");
+	for (unsigned i = 0; i < 8; i++)
+		event(COMPLETE, 1, "malloc", "malloc", 10 + i, 10 + i,
+		      ARGS({"size", UINT, 1 << 20}, {"ret", POINTER, 16 + 16 * i}, STACK(1)));
+	for (unsigned i = 0; i < 8; i++)
+		event(COMPLETE, 1, "malloc", "malloc", 20 + i, 20 + i,
+		      ARGS({"size", UINT, 1 << 20}, {"ret", POINTER, 16 + 16 * (8 + i)}));
+	counted("blocks_not_kept", 30, 5);
+	counted("stacks_not_kept", 30, 8);
+	print();
+	expect("  load (bank)                             8.00 MiB        8  8.00 MiB        8  8.00 MiB");
+	expect("  (caller not recorded)                   8.00 MiB        8  8.00 MiB        8  8.00 MiB");
+	expect("  callers are missing: 8 stacks found no room ");
+	expect("LOST: 5 heap blocks and samples, ");
+	expect_none("too low");
 }
 END_TEST
 
@@ -513,6 +567,7 @@ int main(void)
 	      *anything = tcase_create("anything");
 
 	tcase_add_test(heap, names_who_asked);
+	tcase_add_test(heap, tells_what_is_missing);
 	tcase_add_test(heap, names_small_leak);
 	tcase_add_test(heap, shared_helper);
 	tcase_add_test(heap, library_keeps);

@@ -5,6 +5,7 @@
 
 if HAVE_CHECK
 UNIT_TESTS = \
+	tests/check_block_table \
 	tests/check_buffer \
 	tests/check_buffer_file \
 	tests/check_clock \
@@ -22,6 +23,8 @@ UNIT_TESTS = \
 	tests/check_unwind \
 	tests/check_utf8 \
 	tests/check_wait
+tests_check_block_table_SOURCES = tests/check_block_table.c agent/objects/block_table.c
+tests_check_block_table_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_buffer_SOURCES = tests/check_buffer.c tests/buffer_fixture.h
 tests_check_buffer_file_SOURCES = tests/check_buffer_file.c tests/buffer_fixture.h
 tests_check_managed_SOURCES = tests/check_managed.c tests/apps/random.h tests/apps/unseen.h
@@ -135,6 +138,7 @@ APPS_C = \
 	tests/apps/allocator \
 	tests/apps/alone \
 	tests/apps/awaits \
+	tests/apps/branches \
 	tests/apps/burns \
 	tests/apps/call_trees \
 	tests/apps/call_stacks \

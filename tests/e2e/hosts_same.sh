@@ -17,6 +17,7 @@ awaits 5
 burns 2 20 3
 burns 1 20 1 signal
 burns 2 20 1 alternate
+branches 10
 busy 20
 causes mutex 20
 causes barrier 20
@@ -32,6 +33,7 @@ count_databases 2
 count_net 3
 count_numbers 2
 crowds 5 100 65536 90000
+crowds 2 1000 48 48 forks
 count_others 3
 count_pages 3
 count_paths 2 500

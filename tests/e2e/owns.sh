@@ -173,6 +173,85 @@ crowd crowd.large 65536 100000
 crowd crowd.huge $((1 << 20)) 1000000
 crowd crowd.middle $((1100 + $(random_below 1000))) 10000
 
+# What finds no place in the table is counted. Where addresses are limited the table has 65536 places.
+
+# not_kept FILE: prints how many blocks and samples the trace says it lacks.
+not_kept()
+{
+	fxt report --json "$1" | python3 -c 'import json, sys
+trace = json.load(sys.stdin)["trace"]
+assert sum(p["blocks"] for p in trace["not_kept_by_process"]) == trace["blocks_not_kept"]
+print(trace["blocks_not_kept"])'
+}
+
+# beyond NAME MADE FILE: checks that each of MADE blocks has a lifetime or is counted, and that the report
+# says how many were counted, or nothing of the kind if none was. Writes that number to the file `lost`.
+beyond()
+{
+	local found lost
+
+	valid "$3"
+	found=$(fxt dump "$3" | grep -c 'async-begin.*heap \(block .*="keep"\|sample .*size=48 \)')
+	not_kept "$3" >lost
+	lost=$(cat lost)
+	is "$1: blocks that have a lifetime or are counted" "$2" $((found + lost))
+	fxt report -a "$3" >report.txt
+	fxt report --folded=heap:folded "$3" >/dev/null 2>err
+	if test "$lost" = 0; then
+		is "$1: said to be lost" 0 "$(cat report.txt err | grep -c 'too low\|LOST')"
+	else
+		# Thousands are set apart in the text.
+		tr -d ' ' <report.txt >dense
+		tr -d ' ' <err >>dense
+		is "$1: how often the loss is said" 3 \
+			"$(grep -c "^LOST:${lost}heapb\|^toolow:${lost}blocksand\|aretoolow:${lost}bl" dense)"
+	fi
+}
+
+# crowded NAME TRACK SAMPLE THREADS BLOCKS WORD: runs crowds with blocks of 48 bytes, and few addresses.
+crowded()
+{
+	(
+		ulimit -v 400000
+		FXT_CATEGORIES=malloc FXT_THRESHOLD_NS=1000000000000 FXT_HEAP_TRACK_BYTES=$2 \
+			FXT_HEAP_SAMPLE_BYTES=$3 traced "$1" "$apps/crowds" "$4" "$5" 48 48 "$6"
+	)
+}
+
+threads=$((1 + $(random_below 8)))
+blocks=$(((80000 + $(random_below 20000)) / threads))
+crowded beyond.blocks 48 0 $threads $blocks only || fail "beyond.blocks: exit status $?"
+beyond beyond.blocks $((threads * blocks)) "$(only beyond.blocks/*.fxt)"
+test "$(cat lost)" -ge $((threads * blocks - 65536)) || fail "beyond.blocks: only $(cat lost) are lost"
+# Each byte is drawn, and so is each block.
+crowded beyond.samples 0 1 $threads $blocks only || fail "beyond.samples: exit status $?"
+beyond beyond.samples $((threads * blocks)) "$(only beyond.samples/*.fxt)"
+test "$(cat lost)" -ge $((threads * blocks - 65536)) || fail "beyond.samples: only $(cat lost) are lost"
+crowded beyond.killed 48 0 $threads $blocks killed 2>/dev/null
+is "beyond.killed: exit status" 137 $?
+beyond beyond.killed $((threads * blocks)) "$(only beyond.killed/*.fxt)"
+test "$(cat lost)" -gt 0 || fail "beyond.killed: none is lost"
+# The child of a fork begins with an empty table, in which its blocks find places.
+crowded beyond.forks 48 0 4 20000 forks || fail "beyond.forks: exit status $?"
+is "beyond.forks: traces" 2 "$(find beyond.forks -name '*.fxt' | wc -l)"
+for file in beyond.forks/*.fxt; do
+	made=20000
+	test "$(not_kept "$file")" = 0 || made=80000
+	beyond "beyond.forks" $made "$file"
+	cat lost
+done >found
+is "beyond.forks: traces that lack blocks" 1 "$(grep -cvx 0 found)"
+
+# The whole table has a million places. A ring has the counts without what it has overwritten.
+FXT_CATEGORIES=malloc FXT_HEAP_TRACK_BYTES=48 FXT_HEAP_SAMPLE_BYTES=0 FXT_BUFFERING_MODE=circular \
+	FXT_BUFFER_SIZE_MB=1 traced beyond.ring "$apps/crowds" 2 600000 48 48 only ||
+	fail "beyond.ring: exit status $?"
+valid --ring beyond.ring/*.fxt
+lost=$(not_kept beyond.ring/*.fxt)
+count comparison
+test "$lost" -ge $((1200000 - (1 << 20))) && test "$lost" -le 400000 ||
+	fail "beyond.ring: of 1200000 blocks $lost are lost"
+
 # A lifetime takes no system call of its own, whether it is over in the chunk in which it began or not.
 if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
 	blocks=$((20000 + $(random_below 10000)))

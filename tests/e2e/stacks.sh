@@ -250,3 +250,32 @@ if "$apps/by_hand" 0; then
 else
 	is "a machine for which there is no such code" 77 $?
 fi
+
+# When there are more stacks than there is room for, those that the trace lacks are counted. Here each malloc
+# has its own. The first calls of a process, made by the loader, have stacks too.
+export FXT_CATEGORIES=malloc FXT_STACKS=malloc FXT_HEAP_SAMPLE_BYTES=0 FXT_HEAP_TRACK_BYTES=0
+traced branches "$apps/branches" 17 || fail "branches: exit status $?"
+file=$(only branches/*.fxt)
+FXT_ORACLE='' valid "$file"
+fxt dump "$file" | grep ' complete .* malloc:\(malloc\|free\) ' >calls
+without=$(grep -vc ' stack=' calls)
+count comparison
+test "$(wc -l <calls)" -ge $((2 << 17)) && test "$without" -gt 100000 && test "$without" -lt 140000 ||
+	fail "branches: $without of $(wc -l <calls) calls have no stack"
+fxt report "$file" >report.txt
+tr -d ' ' <report.txt | grep -q "^LOST:${without}callstacks," ||
+	fail "branches: $without calls have no stack: $(grep LOST report.txt)"
+# The heap is exact nevertheless: all calls are there.
+grep -q '^  (caller not recorded)  .* - .* - ' report.txt &&
+	tr -d ' ' <report.txt | grep -q "^callersaremissing:${without}stacks" ||
+	fail "branches: the heap does not say that callers are missing: $(grep -A9 '^HEAP BY' report.txt)"
+fxt report --json "$file" >report.json
+is "branches: counted" "$without" "$(sed -n 's/^ *"stacks_not_kept": \([0-9]*\),$/\1/p' report.json)"
+# Shorter ones find room.
+FXT_STACKS=malloc:16 traced short "$apps/branches" 17 || fail "short: exit status $?"
+file=$(only short/*.fxt)
+fxt report "$file" >report.txt
+grep -q '^nothing lost$' report.txt || fail "short: $(grep LOST report.txt)"
+is "short: calls without a stack" 0 \
+	"$(fxt dump "$file" | grep ' complete .* malloc:\(malloc\|free\) ' | grep -vc ' stack=')"
+unset FXT_CATEGORIES FXT_STACKS FXT_HEAP_SAMPLE_BYTES FXT_HEAP_TRACK_BYTES

@@ -44,23 +44,24 @@ static struct fxt_loser *loser_of(struct fxt_overview *o, const struct fxt_reade
 /* Takes a counter of losses. It is a running total, so its largest value counts. */
 static void take_counter(struct fxt_overview *o, const struct fxt_reader *r, const struct fxt_record *rec)
 {
-	static const char *const names[FXT_LOSS_COUNT] = {
+	static const char *const names[FXT_LOSS_KINDS] = {
 		[FXT_LOSS_NO_ROOM] = "dropped", [FXT_LOSS_DEPTH] = "dropped_depth",
 		[FXT_LOSS_SIGNALS] = "dropped_signals", [FXT_LOSS_SIZE] = "dropped_size",
 		[FXT_LOSS_FILTERED] = "filtered", [FXT_LOSS_OVERWRITTEN] = "overwritten",
+		[FXT_LOSS_BLOCKS] = "blocks_not_kept", [FXT_LOSS_STACKS] = "stacks_not_kept",
 	};
 	struct fxt_slot *s;
 	uint64_t value;
 	unsigned loss;
 	bool fresh;
 
-	for (loss = 0; loss < FXT_LOSS_COUNT; loss++)
+	for (loss = 0; loss < FXT_LOSS_KINDS; loss++)
 		if (fxt_text_is(&rec->name, names[loss]))
 			break;
-	if (loss == FXT_LOSS_COUNT || !fxt_argument_u64(fxt_argument(rec, "records"), &value))
+	if (loss == FXT_LOSS_KINDS || !fxt_argument_u64(fxt_argument(rec, "records"), &value))
 		return;
 	loser_of(o, r, rec);
-	s = fxt_map_put(&o->counters, (uint64_t)rec->provider->index * FXT_LOSS_COUNT + loss, rec->extra,
+	s = fxt_map_put(&o->counters, (uint64_t)rec->provider->index * FXT_LOSS_KINDS + loss, rec->extra,
 			&fresh);
 	if (value > s->value[0])
 		s->value[0] = value;
@@ -189,10 +190,19 @@ uint64_t fxt_overview_lost(const struct fxt_overview *o, enum fxt_loss_kind loss
 	uint64_t sum = 0;
 
 	for (struct fxt_slot *s = fxt_map_next(&o->counters, NULL); s; s = fxt_map_next(&o->counters, s)) {
-		if (s->a % FXT_LOSS_COUNT == loss)
+		if (s->a % FXT_LOSS_KINDS == loss)
 			sum += s->value[0];
 	}
 	return sum;
+}
+
+uint64_t fxt_overview_lost_of(const struct fxt_overview *o, const struct fxt_provider *provider,
+			      enum fxt_loss_kind loss)
+{
+	const struct fxt_slot *s =
+		fxt_map_find(&o->counters, (uint64_t)provider->index * FXT_LOSS_KINDS + loss, 0);
+
+	return s ? s->value[0] : 0;
 }
 
 bool fxt_overview_any_lost(const struct fxt_overview *o)
@@ -209,7 +219,7 @@ uint64_t fxt_overview_lost_last_ns(const struct fxt_overview *o, enum fxt_loss_k
 	uint64_t last = 0;
 
 	for (struct fxt_slot *s = fxt_map_next(&o->counters, NULL); s; s = fxt_map_next(&o->counters, s)) {
-		if (s->a % FXT_LOSS_COUNT == loss && s->value[1] > last)
+		if (s->a % FXT_LOSS_KINDS == loss && s->value[1] > last)
 			last = s->value[1];
 	}
 	return last;
@@ -221,13 +231,13 @@ void fxt_overview_gaps(const struct fxt_overview *o, struct fxt_map *from_ns)
 	enum { MOMENT_NS = 1000000 };
 
 	for (struct fxt_slot *s = fxt_map_next(&o->counters, NULL); s; s = fxt_map_next(&o->counters, s)) {
-		const struct fxt_loser *loser = &o->losers[s->a / FXT_LOSS_COUNT];
-		uint64_t loss = s->a % FXT_LOSS_COUNT, ns = 0;
+		const struct fxt_loser *loser = &o->losers[s->a / FXT_LOSS_KINDS];
+		uint64_t loss = s->a % FXT_LOSS_KINDS, ns = 0;
 		struct fxt_slot *gap;
 		bool fresh;
 
 		/* Functions that nest too deep are no calls. */
-		if (!s->value[0] || loss == FXT_LOSS_DEPTH)
+		if (!s->value[0] || loss == FXT_LOSS_DEPTH || loss >= FXT_LOSS_COUNT)
 			continue;
 		if (loss < FXT_DROP_COUNT && loser->first_ns > MOMENT_NS)
 			ns = loser->first_ns - MOMENT_NS;
@@ -275,8 +285,8 @@ size_t fxt_overview_losers(struct fxt_overview *o)
 	size_t kept = 0, i;
 
 	for (struct fxt_slot *s = fxt_map_next(&o->counters, NULL); s; s = fxt_map_next(&o->counters, s)) {
-		struct fxt_loser *loser = &o->losers[s->a / FXT_LOSS_COUNT];
-		uint64_t loss = s->a % FXT_LOSS_COUNT;
+		struct fxt_loser *loser = &o->losers[s->a / FXT_LOSS_KINDS];
+		uint64_t loss = s->a % FXT_LOSS_KINDS;
 
 		if (loss >= FXT_DROP_COUNT)
 			continue;

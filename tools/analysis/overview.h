@@ -20,7 +20,11 @@ enum fxt_loss_kind {
 	FXT_DROP_COUNT,                 /* the losses above are dropped records, by cause */
 	FXT_LOSS_FILTERED = FXT_DROP_COUNT,              /* calls that a threshold or a filter left out */
 	FXT_LOSS_OVERWRITTEN,           /* events in a ring that newer ones have overwritten */
-	FXT_LOSS_COUNT
+	FXT_LOSS_COUNT,
+	/* These count no records. There was no place in the agent's tables, or in the trace, for */
+	FXT_LOSS_BLOCKS = FXT_LOSS_COUNT,       /* heap blocks and samples without a lifetime */
+	FXT_LOSS_STACKS,                        /* events without a call stack */
+	FXT_LOSS_KINDS
 };
 
 /* A process that lost records. */
@@ -63,9 +67,13 @@ void fxt_overview_count(struct fxt_overview *o, uint32_t category, uint32_t thre
 void fxt_overview_mention(struct fxt_overview *o, uint32_t thread);
 void fxt_overview_free(struct fxt_overview *o);
 
-/* Returns how many records were lost for this cause, in all providers and threads. */
+/* Returns how many records were lost for this cause, in all providers and threads; or how much the agent did
+ * not keep. */
 uint64_t fxt_overview_lost(const struct fxt_overview *o, enum fxt_loss_kind loss);
-/* Returns whether anything was lost, for whatever cause. */
+/* Returns the same of one provider, as far as its process has counted it and no thread by itself. */
+uint64_t fxt_overview_lost_of(const struct fxt_overview *o, const struct fxt_provider *provider,
+			      enum fxt_loss_kind loss);
+/* Returns whether any record was lost, for whatever cause. */
 bool fxt_overview_any_lost(const struct fxt_overview *o);
 /* Returns when the last loss of this cause was, in the trace's nanoseconds; 0: there was none. */
 uint64_t fxt_overview_lost_last_ns(const struct fxt_overview *o, enum fxt_loss_kind loss);

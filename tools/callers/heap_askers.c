@@ -234,6 +234,23 @@ static void print_note(const struct fxt_heap_askers *a, const struct fxt_heap_st
 	fputc('\n', out);
 }
 
+/* Prints what the sums lack. */
+static void print_missing(const struct fxt_heap_stacks *h, FILE *out)
+{
+	uint64_t blocks = fxt_heap_blocks_missing(h), stacks = 0;
+
+	for (size_t i = 0; i < h->process_count; i++)
+		stacks += h->processes[i].stacks_missing;
+	if (blocks)
+		fprintf(out,
+			"  too low: %s blocks and samples found no place in the agent's table or the trace\n",
+			fxt_count(blocks).text);
+	if (stacks)
+		fprintf(out,
+			"  callers are missing: %s stacks found no room (FXT_STACKS=malloc:16 needs less)\n",
+			fxt_count(stacks).text);
+}
+
 /* Returns whether there is nothing to say: all is little, or chance decides what would be said because few
  * blocks were drawn. */
 static bool is_nothing(const struct fxt_heap_askers *a, const struct fxt_heap_stacks *h)
@@ -326,4 +343,5 @@ void fxt_heap_askers_print(const struct fxt_heap_askers *a, const struct fxt_hea
 		return;
 	fxt_put_more(out, all, shown);
 	print_note(a, h, out);
+	print_missing(h, out);
 }

@@ -76,10 +76,33 @@ void fxt_heap_stacks_see(struct fxt_heap_stacks *h, const struct fxt_reader *r, 
 						   fxt_argument_or(rec, "stands_for", 0));
 }
 
-/* Calls that were slow have a stack as well, so some say nothing. */
+void fxt_heap_stacks_lack(struct fxt_heap_stacks *h, const struct fxt_overview *o)
+{
+	for (size_t i = 0; i < h->process_count; i++) {
+		struct fxt_heap_process *p = &h->processes[i];
+
+		p->blocks_missing = fxt_overview_lost_of(o, p->provider, FXT_LOSS_BLOCKS);
+		p->stacks_missing = fxt_overview_lost_of(o, p->provider, FXT_LOSS_STACKS);
+	}
+}
+
+/* Calls that were slow have a stack as well, so some say nothing. A call whose stack found no room was to have
+ * one. */
 bool fxt_heap_is_exact(const struct fxt_heap_process *p)
 {
-	return !p->samples && p->stacked_calls && p->stacked_calls / 8 >= p->bare_calls;
+	uint64_t bare = p->bare_calls > p->stacks_missing ? p->bare_calls - p->stacks_missing : 0;
+
+	return !p->samples && p->stacked_calls && p->stacked_calls / 8 >= bare;
+}
+
+uint64_t fxt_heap_blocks_missing(const struct fxt_heap_stacks *h)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < h->process_count; i++)
+		if (!fxt_heap_is_exact(&h->processes[i]))
+			sum += h->processes[i].blocks_missing;
+	return sum;
 }
 
 /* -- Sums ------------------------------------------------------------------------------------------ */

@@ -13,6 +13,7 @@
 #define FXT_TOOLS_HEAP_STACKS_H
 
 #include "tools/analysis/call_stacks.h"
+#include "tools/analysis/overview.h"
 
 /* Sizes come from anywhere, and are added up beyond 64 bits. */
 struct fxt_heap_sum {
@@ -37,6 +38,8 @@ struct fxt_heap_process {
 	/* what the first pass has seen */
 	uint64_t samples, stacked_calls, bare_calls;
 	bool has_blocks, has_stacks;
+	/* how many blocks and samples, and how many stacks, found no place: fxt_heap_stacks_lack() */
+	uint64_t blocks_missing, stacks_missing;
 	/* A block is drawn once in so many bytes; 0: not known. */
 	uint64_t bytes_a_sample;
 	/* the replay */
@@ -75,6 +78,9 @@ bool fxt_heap_stacks_want(const struct fxt_record *rec);
 /* The first pass, in any order: takes a wanted event, or a call that has taken memory. */
 void fxt_heap_stacks_see(struct fxt_heap_stacks *h, const struct fxt_reader *r, const struct fxt_record *rec);
 
+/* Notes what the agent says that it had no place for. Called after the first pass. */
+void fxt_heap_stacks_lack(struct fxt_heap_stacks *h, const struct fxt_overview *o);
+
 /* The replay, in the order of time. All stacks are known. Takes a wanted event. */
 void fxt_heap_stacks_life(struct fxt_heap_stacks *h, const struct fxt_reader *r,
 			  struct fxt_call_stacks *stacks, const struct fxt_record *rec);
@@ -90,6 +96,8 @@ void fxt_heap_stacks_forget(struct fxt_heap_stacks *h, const struct fxt_reader *
 
 /* Completes the sums. */
 void fxt_heap_stacks_finish(struct fxt_heap_stacks *h);
+/* Returns how many blocks and samples the sums lack. Those that follow from calls lack none. */
+uint64_t fxt_heap_blocks_missing(const struct fxt_heap_stacks *h);
 /* Returns the process, or NULL if it has no stacks. Returns whether its figures are exact. */
 const struct fxt_heap_process *fxt_heap_stacks_of(const struct fxt_heap_stacks *h,
 						  const struct fxt_provider *provider, uint64_t pid);

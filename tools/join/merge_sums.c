@@ -79,7 +79,7 @@ void fxt_merge_add(struct fxt_merge *m, struct fxt_overview *o, const struct fxt
 		m->processes += fresh;
 	}
 	m->events += o->events;
-	for (int loss = 0; loss < FXT_LOSS_COUNT; loss++)
+	for (int loss = 0; loss < FXT_LOSS_KINDS; loss++)
 		m->lost[loss] += fxt_overview_lost(o, (enum fxt_loss_kind)loss);
 	m->buffer_full += o->buffer_full;
 	m->kernel_lost += o->kernel_lost;

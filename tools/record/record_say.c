@@ -59,6 +59,12 @@ static char *losses(const struct fxt_merge *m)
 	if (m->kernel_lost)
 		text = with(text, fxt_format("%s of the kernel's records LOST",
 					     fxt_count(m->kernel_lost).text));
+	if (m->lost[FXT_LOSS_BLOCKS])
+		text = with(text, fxt_format("%s heap blocks and samples LOST",
+					     fxt_count(m->lost[FXT_LOSS_BLOCKS]).text));
+	if (m->lost[FXT_LOSS_STACKS])
+		text = with(text, fxt_format("%s call stacks LOST",
+					     fxt_count(m->lost[FXT_LOSS_STACKS]).text));
 	if (overwritten)
 		text = with(text, fxt_format("%s overwritten by the ring", fxt_count(overwritten).text));
 	if (!*text)
@@ -112,6 +118,8 @@ static void summary_json(const struct fxt_merge *m, const struct fxt_run *run, c
 	fxt_json_u64(&j, "kernel_lost", m->kernel_lost);
 	fxt_json_u64(&j, "filtered", m->lost[FXT_LOSS_FILTERED]);
 	fxt_json_u64(&j, "overwritten", m->lost[FXT_LOSS_OVERWRITTEN]);
+	fxt_json_u64(&j, "blocks_not_kept", m->lost[FXT_LOSS_BLOCKS]);
+	fxt_json_u64(&j, "stacks_not_kept", m->lost[FXT_LOSS_STACKS]);
 	fxt_json_u64(&j, "given_up", m->given_up);
 	fxt_json_object(&j, "categories");
 	for (size_t i = 0; i < m->category_count; i++) {

@@ -410,6 +410,7 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 	for (size_t i = 0; i < report->processor.thread_count; i++)
 		fxt_overview_mention(&report->overview, report->processor.threads[i].thread);
 	report->has_processes = fxt_overview_processes(&report->overview, r) > 1;
+	fxt_heap_stacks_lack(&report->heap_stacks, &report->overview);
 	replay(report);
 	replay_ends(report);
 	fxt_lock_orders_finish(&report->lock_orders, r, &report->objects, &report->overview);

@@ -11,6 +11,7 @@
 #include "report.h"
 #include "tools/common/command.h"
 #include "tools/common/message.h"
+#include "tools/printing/print.h"
 #include "tools/programs/debug_dirs.h"
 #include "tools/reading/mapped_trace.h"
 #include "tools/stacks/stacks.h"
@@ -113,6 +114,7 @@ static bool make_stacks(struct input *in, const struct fxt_report *report, enum 
 			struct fxt_stacks *s)
 {
 	const struct fxt_heap_stacks *h = &report->heap_stacks;
+	uint64_t missing;
 
 	if (weight == PROCESSOR) {
 		if (report->processor.tree.samples)
@@ -138,6 +140,10 @@ static bool make_stacks(struct input *in, const struct fxt_report *report, enum 
 				       sum->bytes > UINT64_MAX ? UINT64_MAX : (uint64_t)sum->bytes);
 	}
 	fxt_stacks_finish(s);
+	missing = weight == WAITS ? 0 : fxt_heap_blocks_missing(h);
+	if (missing)
+		fxt_error(in->path, "these sums are too low: %s blocks and samples found no place in the "
+			  "agent's table or the trace", fxt_count(missing).text);
 	if (s->samples)
 		return true;
 	fxt_error(in->path, weight == WAITS  ? "it has no waits with stacks"

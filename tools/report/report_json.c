@@ -79,6 +79,28 @@ static void put_losers(struct fxt_json *j, const struct fxt_overview *o, const s
 	fxt_json_end(j);
 }
 
+/* Puts what the agent's tables had no place for, in all and by process. */
+static void put_not_kept(struct fxt_json *j, const struct fxt_overview *o, const struct fxt_reader *r)
+{
+	fxt_json_u64(j, "blocks_not_kept", fxt_overview_lost(o, FXT_LOSS_BLOCKS));
+	fxt_json_u64(j, "stacks_not_kept", fxt_overview_lost(o, FXT_LOSS_STACKS));
+	fxt_json_array(j, "not_kept_by_process");
+	for (size_t i = 0; i < r->provider_count; i++) {
+		uint64_t blocks = fxt_overview_lost_of(o, r->providers[i], FXT_LOSS_BLOCKS);
+		uint64_t stacks = fxt_overview_lost_of(o, r->providers[i], FXT_LOSS_STACKS);
+
+		if (!blocks && !stacks)
+			continue;
+		fxt_json_object(j, NULL);
+		fxt_json_u64(j, "pid", r->providers[i]->id);
+		fxt_json_text(j, "program", &r->providers[i]->name);
+		fxt_json_u64(j, "blocks", blocks);
+		fxt_json_u64(j, "stacks", stacks);
+		fxt_json_end(j);
+	}
+	fxt_json_end(j);
+}
+
 static void put_account(struct fxt_json *j, const struct fxt_report *report)
 {
 	const struct fxt_overview *o = &report->overview;
@@ -97,6 +119,7 @@ static void put_account(struct fxt_json *j, const struct fxt_report *report)
 	fxt_json_u64(j, "overwritten", lost[FXT_LOSS_OVERWRITTEN]);
 	fxt_json_u64(j, "buffer_full", o->buffer_full);
 	fxt_json_u64(j, "kernel_lost", o->kernel_lost);
+	put_not_kept(j, o, report->r);
 	fxt_json_string(j, "reason", o->reason);
 }
 

@@ -181,20 +181,40 @@ static void print_losers(const struct fxt_report *report, uint64_t dropped, FILE
 		fprintf(out, "  and in %zu more\n", o->loser_count - top);
 }
 
+/* Prints what no table of the agent had a place for, and what makes it less. */
+static void print_not_kept(const uint64_t lost[FXT_LOSS_KINDS], FILE *out)
+{
+	uint64_t blocks = lost[FXT_LOSS_BLOCKS], stacks = lost[FXT_LOSS_STACKS];
+
+	if (blocks)
+		fprintf(out,
+			"LOST: %s heap blocks and samples, which found no place in the agent's table or "
+			"the trace\n  (fewer need one with a larger FXT_HEAP_SAMPLE_BYTES and "
+			"FXT_HEAP_TRACK_BYTES)\n",
+			fxt_count(blocks).text);
+	if (stacks)
+		fprintf(out,
+			"LOST: %s call stacks, which found no room in the agent's table of frames\n"
+			"  (stacks of fewer frames need less, as with FXT_STACKS=malloc:16)\n",
+			fxt_count(stacks).text);
+}
+
 static void print_losses(const struct fxt_report *report, FILE *out)
 {
 	const struct fxt_overview *o = &report->overview;
-	uint64_t lost[FXT_LOSS_COUNT], dropped;
+	uint64_t lost[FXT_LOSS_KINDS], dropped;
 
-	for (unsigned i = 0; i < FXT_LOSS_COUNT; i++)
+	for (unsigned i = 0; i < FXT_LOSS_KINDS; i++)
 		lost[i] = fxt_overview_lost(o, (enum fxt_loss_kind)i);
 	dropped = fxt_lost_dropped(lost);
 	if (dropped)
 		print_losers(report, dropped, out);
 	else if (o->buffer_full)
 		fputs("LOST: records, at least once, as a buffer was full\n", out);
-	else if (!lost[FXT_LOSS_OVERWRITTEN] && !o->kernel_lost)
+	else if (!lost[FXT_LOSS_OVERWRITTEN] && !lost[FXT_LOSS_BLOCKS] && !lost[FXT_LOSS_STACKS] &&
+		 !o->kernel_lost)
 		fputs("nothing lost\n", out);
+	print_not_kept(lost, out);
 	if (o->kernel_lost)
 		fprintf(out, "LOST: %s of the kernel's records, samples and switches among them\n",
 			fxt_count(o->kernel_lost).text);
