@@ -242,6 +242,14 @@ for file in beyond.forks/*.fxt; do
 done >found
 is "beyond.forks: traces that lack blocks" 1 "$(grep -cvx 0 found)"
 
+# So it is under a manager, and fxt record says it too.
+FXT_CATEGORIES=malloc FXT_THRESHOLD_NS=1000000000000 FXT_HEAP_TRACK_BYTES=48 FXT_HEAP_SAMPLE_BYTES=0 \
+	"$FXT" record -o recorded.fxt -- bash -c 'ulimit -v 400000 && exec "$@"' run \
+	"$apps/crowds" 2 40000 48 48 only 2>summary ||
+	fail "recorded: exit status $?: $(cat summary)"
+beyond recorded 80000 recorded.fxt
+tr -d ' ' <summary | grep -q ",$(cat lost)heapblocksandsamplesLOST" || fail "recorded: $(cat summary)"
+
 # The whole table has a million places. A ring has the counts without what it has overwritten.
 FXT_CATEGORIES=malloc FXT_HEAP_TRACK_BYTES=48 FXT_HEAP_SAMPLE_BYTES=0 FXT_BUFFERING_MODE=circular \
 	FXT_BUFFER_SIZE_MB=1 traced beyond.ring "$apps/crowds" 2 600000 48 48 only ||

@@ -86,8 +86,8 @@ void fxt_heap_stacks_lack(struct fxt_heap_stacks *h, const struct fxt_overview *
 	}
 }
 
-/* Calls that were slow have a stack as well, so some say nothing. A call whose stack found no room was to have
- * one. */
+/* Calls that were slow have a stack as well, so some say nothing. A call whose stack found no room was to
+ * have one. */
 bool fxt_heap_is_exact(const struct fxt_heap_process *p)
 {
 	uint64_t bare = p->bare_calls > p->stacks_missing ? p->bare_calls - p->stacks_missing : 0;
