@@ -261,8 +261,7 @@ fxt_plt_stubs:
 
 /* If the call is recorded, its return word has a thunk's address now. The processor guesses that a function
  * returns behind the last call, and a wrong guess costs as much as all of this. So the function is entered by
- * way of the call in front of the thunk. What is needed behind that call lies below it on the stack, where
- * signal handlers leave 128 bytes alone. */
+ * way of the call in front of the thunk. Its own address lies on the stack meanwhile. */
 BEGIN plt_common
 	.cfi_def_cfa_offset 16
 	SAVE
@@ -296,26 +295,23 @@ BEGIN plt_common
 	jmp *-8(%rsp)
 	.cfi_restore_state
 1:	RESTORE_BUT_RAX
-	movq 8(%rsp), %rax
-	movq %rax, -8(%rsp)                     /* the function: for thunk_entered */
 	movq 16(%rsp), %rax
 	subq $FXT_RETURN_THUNK_CALL_BYTES, %rax
-	movq %rax, -16(%rsp)
+	movq %rax, -8(%rsp)
 	popq %rax
 	.cfi_adjust_cfa_offset -8
-	leaq 8(%rsp), %rsp
-	.cfi_adjust_cfa_offset -8
-	jmp *-32(%rsp)
+	jmp *-16(%rsp)
 END plt_common
 
 /* -- Return thunks ----------------------------------------------------------------------------------- */
 
-/* The call in front of a thunk comes here, with the thunk's address pushed twice. */
+/* The call in front of a thunk comes here. It has pushed the thunk's address, as if that were the function's
+ * return word, and above that lies the function's address. */
 BEGIN thunk_entered
-	.cfi_def_cfa_offset 16
-	leaq 8(%rsp), %rsp
-	.cfi_adjust_cfa_offset -8
-	jmp *-24(%rsp)
+	.cfi_def_cfa_offset 24
+	leaq 16(%rsp), %rsp
+	.cfi_adjust_cfa_offset -16
+	jmp *-8(%rsp)
 END thunk_entered
 
 /* Each thunk pushes the address to go on at to where the function's return address was, so an unwinder finds
@@ -369,22 +365,31 @@ fxt_return_thunks:
 /* The unwind table of the thunks. Its rules need more than the assembler has directives for:
  *
  *	return address          on the stack, if the thunk has pushed it; before the call in front of a
- *	                        thunk it is the thunk's own. Otherwise it is the word of
- *	                        fxt_return_places that belongs to the thunk. It is as far from the call in
- *	                        front of the thunk as the first word is from the first call. The linker knows
- *	                        how far both are from a place here, and the difference of the two is wanted.
+ *	                        thunk it is the thunk's own, and lies one word further up. Otherwise it is the
+ *	                        word of fxt_return_places that belongs to the thunk. It is as far from the
+ *	                        call in front of the thunk as the first word is from the first call. The
+ *	                        linker knows how far both are from a place here, and the difference of the two
+ *	                        is wanted.
  *	stack pointer           as it is, because the function has returned; one word more if the address is
- *	                        on the stack
+ *	                        on the stack, and two before the call
  *	CFA                     the stack pointer and 1. Unwinders tell frames apart by their CFA, and the
  *	                        caller's frame has the stack pointer's value.
  */
 	/* Tells whether the address is on the stack: behind the 6 bytes of the thunk's first instruction, and
-	 * before the call. */
-#define THUNK_HAS_PUSHED IS_AT_LEAST(FXT_RETURN_THUNK_CALL_BYTES, 6)
+	 * before the call; and whether it is before the call. The byte in front of the thunk counts to the
+	 * thunk, because valgrind looks up that one. */
+#define HAS_ADDRESS IS_AT_LEAST(FXT_RETURN_THUNK_CALL_BYTES - 1, 7)
+#define IS_BEFORE_CALL IS_AT_LEAST(FXT_RETURN_THUNK_CALL_BYTES - 1, 8)
+
+	/* Pushes the place of the address on the stack. */
+	.macro ADDRESS
+	.byte DW_OP_breg(7), 0, IS_BEFORE_CALL, DW_OP_lit(3), DW_OP_shl, DW_OP_plus
+	.endm
 
 	/* Pushes the stack pointer as the thunk found it. */
 	.macro FOUND_STACK
-	.byte DW_OP_breg(7), 0, THUNK_HAS_PUSHED, DW_OP_lit(3), DW_OP_shl, DW_OP_plus
+	ADDRESS
+	.byte HAS_ADDRESS, DW_OP_lit(3), DW_OP_shl, DW_OP_plus
 	.endm
 
 	/* Pushes the address of the thunk's word of fxt_return_places. */
@@ -426,9 +431,9 @@ fxt_return_thunks:
 	.byte DW_CFA_val_expression, 16
 	.uleb128 4f - 3f
 3:	PLACE
-	.byte DW_OP_breg(7), 0
+	ADDRESS
 	PLACE
-	.byte DW_OP_minus, DW_OP_lit(0), THUNK_HAS_PUSHED, DW_OP_minus, DW_OP_and, DW_OP_plus, DW_OP_deref
+	.byte DW_OP_minus, DW_OP_lit(0), HAS_ADDRESS, DW_OP_minus, DW_OP_and, DW_OP_plus, DW_OP_deref
 4:	.balign 8
 6:
 
