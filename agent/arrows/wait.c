@@ -42,8 +42,7 @@ struct word {
 };
 
 atomic_ushort fxt_waiting[FXT_WAITING_SLOTS];
-static struct word words[FXT_WAITING_SLOTS];
-static atomic_bool has_words;
+static _Atomic(void *) words;           /* struct word; made with the first cause of a lock */
 static _Atomic(void *) buckets;         /* struct bucket; made when somebody waits for the first time */
 static atomic_uint next_flow;
 static _Atomic uint64_t flow_base;
@@ -234,9 +233,15 @@ unsigned fxt_wait_release(uintptr_t object, enum fxt_release how, const struct f
 
 /* -- Locks ------------------------------------------------------------------------------------- */
 
-static struct word *word_of(uintptr_t lock)
+enum { WORDS_BYTES = FXT_WAITING_SLOTS * sizeof(struct word) };
+
+/* Returns the place for a lock's cause. Makes the places if `make`. Returns NULL if there are none. */
+static struct word *word_of(uintptr_t lock, bool make)
 {
-	return &words[fxt_wait_hash(lock) >> 52];
+	struct word *all = make ? fxt_lazy_table(&words, WORDS_BYTES)
+				: atomic_load_explicit(&words, memory_order_acquire);
+
+	return all ? &all[fxt_wait_hash(lock) >> 52] : NULL;
 }
 
 void fxt_wait_for_lock(uintptr_t lock)
@@ -244,11 +249,11 @@ void fxt_wait_for_lock(uintptr_t lock)
 	add_waiters(lock, 1);
 }
 
-/* Takes the place for the calling function alone. Returns false if another one has it, perhaps for another
- * lock. That may be in this thread, if a handler has come in between. */
+/* Takes the place for the calling function alone. Returns false if there is none, or if another one has it,
+ * perhaps for another lock. That may be in this thread, if a handler has come in between. */
 static bool seize(struct word *word)
 {
-	unsigned turn = atomic_load_explicit(&word->turn, memory_order_relaxed);
+	unsigned turn = word ? atomic_load_explicit(&word->turn, memory_order_relaxed) : 1;
 
 	return !(turn & 1) &&
 	       atomic_compare_exchange_strong_explicit(&word->turn, &turn, turn + 1, memory_order_acquire,
@@ -262,12 +267,10 @@ static void let_go(struct word *word)
 
 bool fxt_wait_lock_left(uintptr_t lock, const struct fxt_cause *cause)
 {
-	struct word *word = word_of(lock);
+	struct word *word = word_of(lock, true);
 
 	if (!seize(word))
 		return false;
-	if (!atomic_load_explicit(&has_words, memory_order_relaxed))
-		atomic_store_explicit(&has_words, true, memory_order_relaxed);
 	word->lock = lock;
 	word->cause = *cause;
 	let_go(word);
@@ -276,7 +279,7 @@ bool fxt_wait_lock_left(uintptr_t lock, const struct fxt_cause *cause)
 
 bool fxt_wait_got_lock(uintptr_t lock, uint64_t start_ns, uint64_t end_ns, struct fxt_cause *cause)
 {
-	struct word *word = word_of(lock);
+	struct word *word = word_of(lock, false);
 	bool is_cause;
 
 	add_waiters(lock, -1);
@@ -381,9 +384,7 @@ void fxt_wait_after_fork(void)
 		if (atomic_load(&fxt_waiting[i]))
 			atomic_store(&fxt_waiting[i], 0);
 	/* A place that another thread was writing or reading would stay in use for ever. */
-	for (i = 0; atomic_load(&has_words) && i < FXT_WAITING_SLOTS; i++)
-		if (atomic_load(&words[i].turn) & 1)
-			atomic_store(&words[i].turn, 0);
+	fxt_lazy_table_empty(&words, WORDS_BYTES);
 	atomic_store(&next_flow, 0);
 	atomic_store(&flow_base, 0);
 }
