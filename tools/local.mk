@@ -329,6 +329,7 @@ fxt_LDADD = $(TOOLS_LIBS)
 if HAVE_CHECK
 TOOLS_TESTS = \
 	tests/check_call_stacks \
+	tests/check_culprits \
 	tests/check_elf \
 	tests/check_frame_names \
 	tests/check_lifetimes \
@@ -369,6 +370,10 @@ tests_check_call_stacks_SOURCES = tests/check_call_stacks.c tests/apps/random.h 
 tests_check_call_stacks_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_call_stacks_CFLAGS = $(TOOLS_TESTS_CFLAGS)
 tests_check_call_stacks_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_culprits_SOURCES = tests/check_culprits.c tests/apps/random.h tests/apps/unseen.h $(TRACE_MAKER)
+tests_check_culprits_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_culprits_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_culprits_LDADD = $(TOOLS_TESTS_LIBS)
 tests_check_frame_names_SOURCES = tests/check_frame_names.c $(TRACE_MAKER)
 tests_check_frame_names_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_frame_names_CFLAGS = $(TOOLS_TESTS_CFLAGS)

@@ -22,20 +22,40 @@ enum {
 	ALL = HEAP | LOCK | CALL
 };
 enum { ALWAYS = 1 << 7 };
+/* Two more bits: the function is an engine's; and the program made it while it ran, and it has a name. */
+enum { ENGINE_CODE = 1 << 6, MADE_CODE = 1 << 5 };
 
-struct wrapper {
-	unsigned purposes;              /* 0: the glob is of a file */
+/* Which functions the glob of an entry is compared with. */
+enum subject { FILE_NAME, FUNCTION, MADE };
+
+struct entry {
+	enum subject subject;
+	unsigned bits;                  /* what the function is, if the glob fits */
 	const char *glob;
 };
 
-static const struct wrapper wrappers[] = {
-#define LIBRARY(glob) {0, glob},
-#define WRAPPER(what, glob) {what, glob},
+static const struct entry entries[] = {
+#define LIBRARY(glob) {FILE_NAME, ALL | ALWAYS, glob},
+#define WRAPPER(what, glob) {FUNCTION, (what) | ((what) == ALL ? ALWAYS : 0), glob},
+#define ENGINE(subject, glob) {subject, ENGINE_CODE, glob},
 #include "wrapper_names.def"
 #undef LIBRARY
 #undef WRAPPER
+#undef ENGINE
 };
-enum { WRAPPERS = sizeof(wrappers) / sizeof(*wrappers) };
+enum { ENTRIES = sizeof(entries) / sizeof(*entries) };
+
+/* Returns the bits of the entries of a subject that fit a name. */
+static unsigned bits_of(enum subject subject, const char *name)
+{
+	unsigned bits = 0;
+
+	for (size_t i = 0; i < ENTRIES; i++)
+		if (entries[i].subject == subject && (bits & entries[i].bits) != entries[i].bits &&
+		    fnmatch(entries[i].glob, name, 0) == 0)
+			bits |= entries[i].bits;
+	return bits;
+}
 
 static bool is_users(const struct fxt_culprits *c, const char *text)
 {
@@ -45,7 +65,7 @@ static bool is_users(const struct fxt_culprits *c, const char *text)
 	return false;
 }
 
-static unsigned kind_of_name(const struct fxt_culprits *c, const char *full)
+static unsigned kind_of_name(const struct fxt_culprits *c, const char *full, bool is_made)
 {
 	struct fxt_text text = fxt_text_of(full);
 	char *name = fxt_shorten_demangled(&text, 0),
@@ -57,11 +77,9 @@ static unsigned kind_of_name(const struct fxt_culprits *c, const char *full)
 		name[strcspn(name, ".")] = '\0';
 	if (is_users(c, full) || is_users(c, name) || is_users(c, with_arguments))
 		bits = ALL;
-	for (size_t i = 0; i < WRAPPERS; i++) {
-		if (wrappers[i].purposes && (bits & wrappers[i].purposes) != wrappers[i].purposes &&
-		    fnmatch(wrappers[i].glob, name, 0) == 0)
-			bits |= wrappers[i].purposes | (wrappers[i].purposes == ALL ? ALWAYS : 0);
-	}
+	bits |= bits_of(FUNCTION, name);
+	if (is_made)
+		bits |= MADE_CODE | bits_of(MADE, with_arguments);
 	free(with_arguments);
 	free(name);
 	return bits;
@@ -72,13 +90,17 @@ static unsigned kind_of_file(const struct fxt_culprits *c, const struct fxt_text
 	const char *slash = memrchr(path->text, '/', path->bytes);
 	size_t folders = slash ? (size_t)(slash + 1 - path->text) : 0;
 	char *file = fxt_format("%.*s", (int)(path->bytes - folders), path->text + folders);
-	unsigned bits = is_users(c, file) ? ALL | ALWAYS : 0;
+	unsigned bits = is_users(c, file) ? ALL | ALWAYS : bits_of(FILE_NAME, file);
 
-	for (size_t i = 0; i < WRAPPERS && !bits; i++)
-		if (!wrappers[i].purposes && fnmatch(wrappers[i].glob, file, 0) == 0)
-			bits = ALL | ALWAYS;
 	free(file);
 	return bits;
+}
+
+/* Returns whether this is the name of a function, and not what stands for code without a name. */
+static bool is_name(const struct fxt_text *name)
+{
+	return name->bytes && !fxt_text_is(name, "[code in no file]") &&
+	       !fxt_text_is(name, "[further callers]");
 }
 
 /* Returns the bits of a node's function. */
@@ -100,25 +122,35 @@ static unsigned kind_of(struct fxt_culprits *c, uint32_t frame)
 		text = fxt_symbol_text(c->r, f->module);
 		s->value[0] = kind_of_file(c, &text);
 	}
-	if (f->name && !s->value[0]) {
+	if (f->name && !(s->value[0] & ALWAYS)) {
 		text = fxt_symbol_text(c->r, f->name);
 		name = fxt_demangle(&text);
 		if (!name)
 			name = fxt_format("%.*s", (int)text.bytes, text.text);
-		s->value[0] = kind_of_name(c, name);
+		s->value[0] |= kind_of_name(c, name, !f->module && is_name(&text));
 		free(name);
 	}
 	return (unsigned)s->value[0];
 }
 
-bool fxt_is_wrapper(struct fxt_culprits *c, enum fxt_purpose purpose, uint32_t frame)
+/* Returns whether a function of this kind is skipped, where its caller's node is `caller`, which is settled.
+ * An engine's code is skipped if it works for a function that the program made. */
+static bool is_skipped(const struct fxt_culprits *c, enum fxt_purpose purpose, unsigned kind, uint32_t caller)
 {
-	return kind_of(c, frame) >> purpose & 1;
+	return kind >> purpose & 1 ||
+	       (kind & ENGINE_CODE && caller < c->count && c->paths[purpose].are_made[caller]);
 }
 
-bool fxt_is_wrapper_name(const struct fxt_culprits *c, enum fxt_purpose purpose, const char *name)
+bool fxt_is_wrapper(struct fxt_culprits *c, enum fxt_purpose purpose, uint32_t frame)
 {
-	return kind_of_name(c, name) >> purpose & 1;
+	fxt_path_of(c, purpose, frame);
+	return is_skipped(c, purpose, kind_of(c, frame), c->stacks->frames[frame].parent);
+}
+
+bool fxt_is_wrapper_name(struct fxt_culprits *c, enum fxt_purpose purpose, uint32_t frame, const char *name)
+{
+	fxt_path_of(c, purpose, frame);
+	return is_skipped(c, purpose, kind_of_name(c, name, false), c->stacks->frames[frame].parent);
 }
 
 /* -- Paths ----------------------------------------------------------------------------------------- */
@@ -173,15 +205,18 @@ static void settle(struct fxt_culprits *c, enum fxt_purpose purpose, uint32_t fr
 	uint32_t parent = c->stacks->frames[frame].parent;
 	uint32_t caller = FXT_NO_PATH, culprit = FXT_NO_FRAME;
 	unsigned kind = is_beginning(c, &c->stacks->frames[frame]) ? ALL | ALWAYS : kind_of(c, frame);
+	bool is_made = parent < c->count && p->are_made[parent];
 
 	if (parent < c->count && p->of_frames[parent] != FXT_NO_PATH) {
 		caller = p->of_frames[parent] - 1;
 		culprit = p->culprits[parent];
 	}
-	if (!(kind >> purpose & 1) || (caller == FXT_NO_PATH && !(kind & ALWAYS))) {
+	if (!is_skipped(c, purpose, kind, parent) || (caller == FXT_NO_PATH && !(kind & ALWAYS))) {
 		caller = path_below(c, p, caller, frame);
 		culprit = frame;
+		is_made |= (kind & (MADE_CODE | ENGINE_CODE)) == MADE_CODE;
 	}
+	p->are_made[frame] = is_made;
 	p->of_frames[frame] = caller == FXT_NO_PATH ? FXT_NO_PATH : caller + 1;
 	p->culprits[frame] = culprit;
 }
@@ -256,6 +291,7 @@ void fxt_culprits_begin(struct fxt_culprits *c, const struct fxt_call_stacks *st
 	for (size_t i = 0; i < FXT_PURPOSES; i++) {
 		c->paths[i].of_frames = fxt_alloc(c->count + 1, sizeof(uint32_t));
 		c->paths[i].culprits = fxt_alloc(c->count + 1, sizeof(uint32_t));
+		c->paths[i].are_made = fxt_alloc(c->count + 1, sizeof(bool));
 	}
 	while (more && *more) {
 		size_t bytes = strcspn(more, ",");
@@ -274,6 +310,7 @@ void fxt_culprits_free(struct fxt_culprits *c)
 		free(c->paths[i].list);
 		free(c->paths[i].of_frames);
 		free(c->paths[i].culprits);
+		free(c->paths[i].are_made);
 		fxt_map_free(&c->paths[i].by_function);
 		fxt_map_free(&c->paths[i].shorts);
 	}

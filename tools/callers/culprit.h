@@ -2,6 +2,11 @@
  * of C and C++, wrappers of locks and the agent itself do their callers' work, and are skipped. What is
  * skipped stands in wrapper_names.def, and the user may add to it.
  *
+ * An engine (node, python, java) makes functions of what its user has written, and the names of these are
+ * known if it writes them for perf. The engine's own code works for them, so it is skipped where one of them
+ * stands further out on the stack and is no wrapper itself. Elsewhere nothing better is known than the
+ * engine's code, so it is a culprit like any other.
+ *
  * Stacks are merged into paths. A path is the chain of functions from the culprit to the outermost, without
  * wrappers, and without the repetitions of a function that calls itself. So stacks of one path may differ in
  * their addresses. Everything is found out once for each node, so that it costs no more than the trace has
@@ -32,6 +37,7 @@ struct fxt_call_paths {
 	struct fxt_map shorts;          /* of fxt_path_short() */
 	uint32_t *of_frames; /* by node: its path plus 1, FXT_NO_PATH: it has none; 0: not asked yet */
 	uint32_t *culprits;             /* by node, once its path is known */
+	bool *are_made;                 /* so, too: the path has a made function that is no engine's */
 };
 
 struct fxt_culprits {
@@ -39,7 +45,7 @@ struct fxt_culprits {
 	struct fxt_reader *r;
 	char **more;                    /* the user's globs */
 	size_t more_count, more_capacity;
-	struct fxt_map kinds;           /* name and module -> a bit for each purpose, and LIBRARY */
+	struct fxt_map kinds;           /* name and module -> a bit for each purpose, and others */
 	size_t count;                   /* nodes that the arrays below have room for */
 	struct fxt_call_paths paths[FXT_PURPOSES];
 };
@@ -58,9 +64,10 @@ uint32_t fxt_culprit_of(struct fxt_culprits *c, enum fxt_purpose purpose, uint32
  * same, which is what a line of a report shows. */
 enum { FXT_SHOWN_CALLERS = 3 };
 uint32_t fxt_path_short(struct fxt_culprits *c, enum fxt_purpose purpose, uint32_t path);
-/* Returns whether the node's function is skipped; and whether a function with this name would be. */
+/* Returns whether the node's function is skipped; and whether a function with this name would be, which was
+ * inlined into it. */
 bool fxt_is_wrapper(struct fxt_culprits *c, enum fxt_purpose purpose, uint32_t frame);
-bool fxt_is_wrapper_name(const struct fxt_culprits *c, enum fxt_purpose purpose, const char *name);
+bool fxt_is_wrapper_name(struct fxt_culprits *c, enum fxt_purpose purpose, uint32_t frame, const char *name);
 /* Returns whether the stack has code of the C++ library, and nobody's who would have called that. */
 bool fxt_is_of_cxx_library(struct fxt_culprits *c, enum fxt_purpose purpose, uint32_t innermost);
 void fxt_culprits_free(struct fxt_culprits *c);

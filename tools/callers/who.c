@@ -145,7 +145,7 @@ static size_t add_frame(struct fxt_who *w, enum fxt_purpose purpose, uint32_t fr
 	for (size_t i = 0; i + 1 < known && count < room; i++) {
 		const char *function = place->levels[i].function;
 
-		if (function && (whole || !fxt_is_wrapper_name(&w->culprits, purpose, function)))
+		if (function && (whole || !fxt_is_wrapper_name(&w->culprits, purpose, frame, function)))
 			set(&list[count++], w, frame, &place->levels[i], true);
 	}
 	if (count < room)
@@ -305,7 +305,8 @@ void fxt_who_json(struct fxt_who *w, struct fxt_json *j, const char *key, enum f
 			fxt_json_null(j, "line");
 		fxt_json_bool(j, "wrapper",
 			      fxt_is_wrapper(&w->culprits, purpose, list[i].frame) ||
-				      fxt_is_wrapper_name(&w->culprits, purpose, list[i].name));
+				      fxt_is_wrapper_name(&w->culprits, purpose, list[i].frame,
+							  list[i].name));
 		fxt_json_end(j);
 	}
 	fxt_json_end(j);
