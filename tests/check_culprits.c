@@ -11,6 +11,7 @@
 
 #include "apps/random.h"
 #include "suite.h"
+#include "tools/analysis/made_names.h"
 #include "trace_maker.h"
 
 #define NODE(number) (UINT64_C(0x7fe0000000000000) + (number))
@@ -167,6 +168,45 @@ START_TEST(recursion)
 }
 END_TEST
 
+/* What tables show of a name; NULL: nothing is known of its parts. */
+START_TEST(splits_names)
+{
+	static const char *const names[][3] = {
+		{"JS:^allocOne /tmp/bufs.js:3:18", "allocOne", "bufs.js:3:18"},
+		{"JS:*get size file:///srv/my app/a.mjs:10:2", "get size", "a.mjs:10:2"},
+		{"JS:~ /tmp/bufs.js:1:1", "(anonymous)", "bufs.js:1:1"},
+		{"LazyCompile:+f [eval]:1:2", "f", "[eval]:1:2"},
+		{"JS:f evalmachine.<anonymous>:1:2", "f", "evalmachine.<anonymous>:1:2"},
+		{"JS:^now node:internal/util:7:8", "now", "node:internal/util:7:8"},
+		{"py::A.f.<locals>.<lambda>:/srv/a b/c.py", "A.f.<locals>.<lambda>", "c.py"},
+		{"py::<module>:<string>", "<module>", "<string>"},
+		{"Builtin:ArrayMap", NULL, NULL},
+		{"JS:", NULL, NULL},
+		{"JS:^", NULL, NULL},
+		{"JS:^f:1:2", NULL, NULL},
+		{"JS:^f /a.js:1", NULL, NULL},
+		{"JS:^f /a.js:1:", NULL, NULL},
+		{"py::f:", NULL, NULL},
+		{"py::", NULL, NULL},
+		{"void A.spin(int)", NULL, NULL},
+		{"", NULL, NULL},
+	};
+	struct fxt_made_name parts;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		struct fxt_text name = fxt_text_of(names[i][0]);
+		bool is_split = fxt_split_made_name(&name, &parts);
+
+		ck_assert_msg(is_split == !!names[i][1], "%s", names[i][0]);
+		if (is_split)
+			ck_assert_msg(fxt_text_is(&parts.function, names[i][1]) &&
+					      fxt_text_is(&parts.place, names[i][2]),
+				      "%s: %.*s in %.*s", names[i][0], (int)parts.function.bytes,
+				      parts.function.text, (int)parts.place.bytes, parts.place.text);
+	}
+}
+END_TEST
+
 /* -- Random stacks ------------------------------------------------------------------------------------- */
 
 enum { ROUNDS = 200, NODES = 60 };
@@ -267,6 +307,7 @@ int main(void)
 	tcase_add_test(engines, asks_user);
 	tcase_add_test(engines, knows_names);
 	tcase_add_test(engines, recursion);
+	tcase_add_test(engines, splits_names);
 	tcase_add_loop_test(any, random_stacks, 1, 1 + ROUNDS);
 	return RUN_SUITE("culprits", engines, any);
 }

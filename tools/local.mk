@@ -55,6 +55,8 @@ ANALYSIS_FILES = \
 	tools/analysis/gaps.h \
 	tools/analysis/left_out.c \
 	tools/analysis/left_out.h \
+	tools/analysis/made_names.c \
+	tools/analysis/made_names.h \
 	tools/analysis/nesting.c \
 	tools/analysis/nesting.h \
 	tools/analysis/objects.c \

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "tools/analysis/demangle.h"
+#include "tools/analysis/made_names.h"
 #include "tools/common/message.h"
 #include "tools/printing/json.h"
 #include "tools/printing/print.h"
@@ -104,9 +105,22 @@ static char *name_of(const struct fxt_who *w, const struct fxt_call_frame *f)
 	return name;
 }
 
+/* Fills in a function that was made at run time, by its parts. Returns false if its name has no parts. */
+static bool set_made(struct fxt_who_function *to, const struct fxt_who *w, const struct fxt_call_frame *f)
+{
+	struct fxt_text name = f->name ? fxt_symbol_text(w->r, f->name) : fxt_text_of("");
+	struct fxt_made_name parts;
+
+	if (f->module || !fxt_split_made_name(&name, &parts))
+		return false;
+	to->name = fxt_printable(&parts.function, NAME, true);
+	to->place = fxt_printable(&parts.place, 40, true);
+	return true;
+}
+
 /* Fills in a function of a node, of which `level` may be known. The node's own name is that of the trace. */
 static void set(struct fxt_who_function *to, const struct fxt_who *w, uint32_t frame,
-		const struct fxt_code_level *level, bool is_inlined)
+		const struct fxt_code_level *level, bool is_inlined, bool whole)
 {
 	const struct fxt_call_frame *f = &w->stacks.frames[frame];
 	struct fxt_text text = fxt_text_of(is_inlined ? level->function : "");
@@ -114,6 +128,8 @@ static void set(struct fxt_who_function *to, const struct fxt_who *w, uint32_t f
 	char *file;
 
 	*to = (struct fxt_who_function){.frame = frame};
+	if (!is_inlined && !whole && set_made(to, w, f))
+		return;
 	to->name = is_inlined ? shorten(&text) : name_of(w, f);
 	if (level && level->file && level->line > 0) {
 		slash = strrchr(level->file, '/');
@@ -146,10 +162,10 @@ static size_t add_frame(struct fxt_who *w, enum fxt_purpose purpose, uint32_t fr
 		const char *function = place->levels[i].function;
 
 		if (function && (whole || !fxt_is_wrapper_name(&w->culprits, purpose, frame, function)))
-			set(&list[count++], w, frame, &place->levels[i], true);
+			set(&list[count++], w, frame, &place->levels[i], true, whole);
 	}
 	if (count < room)
-		set(&list[count++], w, frame, known ? &place->levels[known - 1] : NULL, false);
+		set(&list[count++], w, frame, known ? &place->levels[known - 1] : NULL, false, whole);
 	return count;
 }
 

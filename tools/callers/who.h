@@ -40,8 +40,8 @@ struct fxt_who_function {
 };
 
 /* Finds the functions of a stack, the culprit first; wrappers are left out, or with `whole` all is there from
- * the innermost on. Returns how many were found, at most `room`. The caller gives them to
- * fxt_who_free_functions(). */
+ * the innermost on, with the whole names of functions made at run time (made_names.h). Returns how many were
+ * found, at most `room`. The caller gives them to fxt_who_free_functions(). */
 size_t fxt_who_functions(struct fxt_who *w, enum fxt_purpose purpose, uint32_t innermost, bool whole,
 			 struct fxt_who_function *list, size_t room);
 void fxt_who_free_functions(struct fxt_who_function *list, size_t count);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "tools/analysis/demangle.h"
+#include "tools/analysis/made_names.h"
 #include "tools/common/message.h"
 #include "tools/printing/print.h"
 
@@ -19,8 +20,12 @@ char *fxt_sampled_function_label(const struct fxt_reader *r, const struct fxt_tr
 				 size_t columns)
 {
 	struct fxt_text text = fxt_symbol_text(r, f->name);
-	char *name = fxt_demangle_short(&text, columns), *label;
+	char *name, *label;
+	struct fxt_made_name made;
 
+	if (!f->module && fxt_split_made_name(&text, &made))
+		return fxt_printable(&made.function, columns, true);
+	name = fxt_demangle_short(&text, columns);
 	if (!name)
 		name = fxt_shorten_demangled(&text, columns);
 	text = fxt_text_of(name);
@@ -132,6 +137,21 @@ static char *line_label(const struct fxt_source_place *place)
 	return label;
 }
 
+/* Returns the same of a function that was made at run time, and has no file of code; "": it is not known. */
+static char *made_label(const struct fxt_reader *r, const struct fxt_tree_function *f)
+{
+	struct fxt_text name = fxt_symbol_text(r, f->name);
+	struct fxt_made_name made;
+	char *place, *label;
+
+	if (f->module || !fxt_split_made_name(&name, &made))
+		return fxt_strdup("");
+	place = fxt_printable(&made.place, WHERE - 1, true);
+	label = fxt_format(" %s", place);
+	free(place);
+	return label;
+}
+
 /* Returns the share of the samples that a function was in. What the agent calls is what the program has
  * called, so for the agent that would say nothing of recording, and "-" stands there. */
 static struct fxt_short total_of(const struct fxt_processor_time *p, const struct fxt_reader *r,
@@ -151,7 +171,7 @@ static void print_function(const struct fxt_processor_time *p, const struct fxt_
 	struct fxt_source_place place;
 	bool has_place = fxt_sampled_place(&p->tree, r, f, source, &place);
 	char *name = fxt_sampled_function_label(r, f, LABEL);
-	char *line = has_place ? line_label(&place) : fxt_strdup("");
+	char *line = has_place ? line_label(&place) : made_label(r, f);
 	char *module = module_label(r, f, WHERE - fxt_columns(line));
 
 	fxt_put_label(out, name, LABEL);
