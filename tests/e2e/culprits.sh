@@ -81,6 +81,33 @@ fi
 says peaks \
 	"^heap at its peak: about [0-9.]+ MiB in [0-9 ]+ blocks, by build_index $(at peaks.cc 'push_back(i)')"
 
+# Functions of a script that node has compiled are responsible for what node does for them. Versions differ in
+# when they compile one, so these are called often before they ask for memory.
+cat >buffers.js <<'SOURCE'
+const kept = [];
+function askForBuffer(bytes) { return Buffer.allocUnsafe(bytes); }
+function keepBuffers(count, bytes) {
+	for (let i = 0; i < count; i++)
+		kept[i % 200] = askForBuffer(bytes);
+}
+for (let i = 0; i < 300; i++)
+	keepBuffers(100, 8);
+keepBuffers(200, 300000);
+console.log(process.pid);
+SOURCE
+if "$apps/makes_code" none 1 >pid && command -v node >/dev/null 2>&1 &&
+	node --v8-options 2>/dev/null | grep -q perf-basic-prof; then
+	"$FXT" record -q -c malloc -o buffers.fxt -- node --perf-basic-prof buffers.js >pid ||
+		fail "buffers.js: exit status $?"
+	rm -f "/tmp/perf-$(cat pid).map"
+	says buffers \
+		'^heap at its peak: .*, by (askForBuffer|keepBuffers) \(buffers.js:[0-9]+:[0-9]+\)'
+	fxt report --json buffers.fxt | grep '"function": "JS:.askForBuffer ' >whole ||
+		fail "buffers: JSON has no whole names"
+	fxt report --folded=peak:- buffers.fxt | grep 'JS:.askForBuffer .*/buffers.js:2:' >whole ||
+		fail "buffers: stacks have no whole names"
+fi
+
 mkfifo said
 "$FXT" record -q -o locks_itself.fxt -- "$apps/locks_itself" >said 2>/dev/null &
 background=$!
