@@ -253,8 +253,8 @@ tests/apps/descriptors tests/apps/host_fds tests/apps/makes_code \
 tests/apps/host_number tests/apps/host_unmaps tests/apps/inherits tests/apps/listens \
 tests/apps/many_functions tests/apps/modes tests/apps/progress \
 tests/apps/threads: tests/apps/random.h tests/apps/unseen.h
-tests/apps/awaits tests/apps/burns tests/apps/busy tests/apps/by_hand tests/apps/call_trees tests/apps/causes \
-	tests/apps/coroutines tests/apps/ends tests/apps/makes_code \
+tests/apps/awaits tests/apps/burns tests/apps/busy tests/apps/by_hand tests/apps/call_trees \
+	tests/apps/causes tests/apps/coroutines tests/apps/ends tests/apps/makes_code \
 	tests/apps/follow_fork tests/apps/handlers tests/apps/jumps tests/apps/parents \
 	tests/apps/pools tests/apps/process tests/apps/progress tests/apps/quiet tests/apps/stepped \
 	tests/apps/streams tests/apps/streams_odd tests/apps/threads: \

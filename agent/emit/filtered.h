@@ -44,9 +44,9 @@ static inline void fxt_filtered_count(struct fxt_thread *thread, const struct fx
 	count->ns += ns;
 }
 
-/* Enters a function that is left out, whatever it is called by, in the common case: counts the call. `function`
- * is an entry of the table, perhaps another function's. Returns false, with nothing changed, if the function
- * is not such a one, or the thread has no count of it yet. */
+/* Enters a function that is left out, whatever it is called by, in the common case: counts the call.
+ * `function` is an entry of the table, perhaps another function's. Returns false, with nothing changed, if
+ * the function is not such a one, or the thread has no count of it yet. */
 static inline bool fxt_filtered_quick(struct fxt_thread *thread, const struct fxt_function *function,
 				      uintptr_t address)
 {

@@ -61,9 +61,9 @@ static inline int32_t fxt_code_offset(uint64_t word, unsigned shift)
 /* Returns what is known of the code that returns to `place`, as a word. */
 uint64_t fxt_code_word(uintptr_t place);
 
-/* Returns what is known of the code that returns to `place`. The member `module` is 0 for code that the program
- * has made while it runs, and where the C library cannot tell. This is inlined because a structure that is
- * stored in parts and loaded as a whole, as it is when it is returned, waits for the stores. */
+/* Returns what is known of the code that returns to `place`. The member `module` is 0 for code that the
+ * program has made while it runs, and where the C library cannot tell. This is inlined because a structure
+ * that is stored in parts and loaded as a whole, as it is when it is returned, waits for the stores. */
 static inline struct fxt_code fxt_code_at(uintptr_t place)
 {
 	uint64_t word = fxt_code_word(place);

@@ -65,11 +65,13 @@ static enum step step_by_frame_pointer(const struct bounds *bounds, bool is_made
 
 #define HAS_RULES true
 
-/* Returns whether the instruction in front of `place`, which lies in a module, can be a call: with a distance,
- * or through a register or a word, whose address has up to five bytes. */
+/* Returns whether the instruction in front of `place`, which lies in a module, can be a call: with a
+ * distance, or through a register or a word, whose address has up to five bytes. */
 static bool is_behind_call(uintptr_t place, const struct fxt_code_module *module)
 {
-	enum { CALL = 0xe8, CALL_BYTES = 5, INDIRECT = 0xff, WHICH_SHIFT = 3, WHICH = 7, IS_CALL = 2, LONGEST = 7 };
+	enum { CALL = 0xe8, CALL_BYTES = 5, INDIRECT = 0xff, LONGEST = 7 };
+	/* Of an instruction of that kind, the second byte says which it is. */
+	enum { WHICH_SHIFT = 3, WHICH = 7, IS_CALL = 2 };
 	const uint8_t *code = (const uint8_t *)place;
 	int bytes;
 
@@ -146,8 +148,8 @@ leave(const struct fxt_code *code, const struct bounds *bounds, struct fxt_frame
 	return step_by_frame_pointer(bounds, !code->module || !HAS_RULES, frame);
 }
 
-/* Returns whether a frame that was guessed cannot be one: its code lies in a module, and does not go on behind
- * a call. */
+/* Returns whether a frame that was guessed cannot be one: its code lies in a module, and does not go on
+ * behind a call. */
 static bool is_wrong(const struct fxt_code *code, uintptr_t place)
 {
 	return code->module && !is_behind_call(place, fxt_code_module(code->module));

@@ -43,8 +43,8 @@ unsigned fxt_vector_find(void)
 	return bytes;
 }
 
-/* Returns 1 (FXT_RETURN_SLOW), which means that the slow way has to be taken. Returns 0 if the stack is too short for that, and
- * for the vector registers, which are saved on it first. */
+/* Returns 1 (FXT_RETURN_SLOW), which means that the slow way has to be taken. Returns 0 if the stack is too
+ * short for that, and for the vector registers, which are saved on it first. */
 static unsigned long slow_way(bool is_entry)
 {
 	enum { MOST_VECTOR_BYTES = 2816, ENTRY_BYTES = 512 };
@@ -134,8 +134,8 @@ unsigned long fxt_entry_plt_quick(uintptr_t *return_word, uintptr_t address)
 	return enter(return_word, address, FXT_BIT_plt) ? 0 : slow_way(true);
 }
 
-/* Returns FXT_RETURN_AFTER_CALL if the function of this entry, or that which it is the tail call of, was called
- * through a linkage table: those are entered by way of the call in front of the thunk. */
+/* Returns FXT_RETURN_AFTER_CALL if the function of this entry, or that which it is the tail call of, was
+ * called through a linkage table: those are entered by way of the call in front of the thunk. */
 static inline unsigned long return_kind(const struct fxt_in_progress *entry, uintptr_t return_word)
 {
 	while (FXT_UNLIKELY(entry[-1].frame == return_word))

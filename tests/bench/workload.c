@@ -2,9 +2,9 @@
  *
  *	workload NAME THREADS ROUNDS    ->    nanoseconds of processor time a round, in each thread
  *
- * Each thread has its own mutex, blocks and pipe, so the cost of a call is measured, whatever else the machine
- * does. With `contended` all threads share a mutex and a number, so the cost of contention is measured: there
- * it is the time that passes.
+ * Each thread has its own mutex, blocks and pipe, so the cost of a call is measured, whatever else the
+ * machine does. With `contended` all threads share a mutex and a number, so the cost of contention is
+ * measured: there it is the time that passes.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -144,8 +144,9 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*round)(struct job *job);
-	} names[] = {{"malloc", round_malloc}, {"deep", round_deep}, {"lock", round_lock}, {"write", round_write},
-		     {"contended", round_contended}, {"pipe", round_pipe}, {"function", round_function},
+	} names[] = {{"malloc", round_malloc}, {"deep", round_deep}, {"lock", round_lock},
+		     {"write", round_write}, {"contended", round_contended}, {"pipe", round_pipe},
+		     {"function", round_function},
 		     {"profiled", round_profiled}, {"patched", round_patched}, {"library", round_library}};
 	struct job jobs[16] = {0};
 	pthread_t threads[16];
