@@ -1,8 +1,8 @@
-/* This program has functions that are written by hand, without unwind tables: one has a frame pointer, and one
- * uses that register for something else. It calls them and functions that were compiled without frame pointers
- * in a random order, and then asks for a block. For each block it says which functions are on the stack, the
- * innermost first. They end behind the first function that is written by hand if the register is used for
- * something else further out.
+/* This program has functions that are written by hand, without unwind tables: one has a frame pointer, and
+ * one uses that register for something else. It calls them and functions that were compiled without frame
+ * pointers in a random order, and then asks for a block. For each block it says which functions are on the
+ * stack, the innermost first. They end behind the first function that is written by hand if the register is
+ * used for something else further out.
  *
  * usage: by_hand BLOCKS */
 #include <stdint.h>
@@ -39,8 +39,8 @@ static void *block;
 static size_t bytes;
 static uintptr_t place;                 /* a place that some call has returned to */
 
-/* Returns what the register can have: a number, the address of nothing, or of words that look like a frame more
- * or less. */
+/* Returns what the register can have: a number, the address of nothing, or of words that look like a frame
+ * more or less. */
 static uintptr_t draw_value(uintptr_t words[WORDS])
 {
 	unsigned i;
