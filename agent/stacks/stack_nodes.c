@@ -23,9 +23,10 @@ struct fxt_stack_node *fxt_stack_node(uint32_t number)
 
 static _Atomic uint32_t *head_of(struct table *all, uint64_t key, uint32_t caller)
 {
-	uint64_t mixed = key ^ (uint64_t)caller * UINT64_C(0xbf58476d1ce4e5b9);
+	/* The key is known long before the caller, for which the caller's own list has to be searched. */
+	uint64_t mixed = key * UINT64_C(0x9e3779b97f4a7c15) + caller * UINT64_C(0xbf58476d1ce4e5b9);
 
-	return &all->heads[mixed * UINT64_C(0x9e3779b97f4a7c15) >> (64 - HEAD_BITS)];
+	return &all->heads[mixed >> (64 - HEAD_BITS)];
 }
 
 static uint32_t make(struct table *all, _Atomic uint32_t *head, uint64_t key, uint32_t caller,

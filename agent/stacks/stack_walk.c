@@ -161,11 +161,11 @@ struct guess {
 	unsigned sure;                  /* the number of frames up to the first guess */
 };
 
-/* Walks from `frame`. Returns whether the walk has come to the end of the stack. `walk->count` is `most` then
- * if there are more frames. */
+/* Walks from `frame`, and counts the frames, of which at most `most` are kept. Returns whether the walk has
+ * come to the end of the stack. The count and the guess are no part of the walk, so they stay in registers. */
 static inline __attribute__((always_inline)) bool
 walk_on(const struct fxt_thread *thread, unsigned most, struct fxt_frame frame, struct fxt_walk *walk,
-	struct guess *guess)
+	unsigned *count, struct guess *guess)
 {
 	unsigned own_module = fxt_code_own(), steps;
 	bool was_interrupted = false, has_bounds;
@@ -194,13 +194,13 @@ walk_on(const struct fxt_thread *thread, unsigned most, struct fxt_frame frame, 
 			continue;
 		}
 		if (!code.module || code.module != own_module) {
-			if (walk->count < most) {
-				walk->places[walk->count] = frame.place;
-				walk->modules[walk->count] = code.module;
+			if (*count < most) {
+				walk->places[*count] = frame.place;
+				walk->modules[*count] = code.module;
 			} else if (!guess->is_any) {
 				return false;
 			}
-			walk->count++;
+			++*count;
 			if (!has_bounds || code.how == FXT_UNWIND_OUTERMOST)
 				return code.how == FXT_UNWIND_OUTERMOST;
 		}
@@ -212,7 +212,7 @@ walk_on(const struct fxt_thread *thread, unsigned most, struct fxt_frame frame, 
 			if (!HAS_RULES || was_interrupted)
 				return false;
 			if (!guess->is_any)
-				*guess = (struct guess){true, walk->count};
+				*guess = (struct guess){true, *count};
 		}
 		was_interrupted = false;
 	}
@@ -224,14 +224,12 @@ __attribute__((noinline)) void fxt_stack_walk(const struct fxt_thread *thread, u
 {
 	const uintptr_t *own = __builtin_frame_address(0);
 	struct guess guess = {false, 0};
+	unsigned count = 0;
+	bool is_whole = walk_on(thread, most, (struct fxt_frame){own[1], (uintptr_t)(own + 2), own[0]}, walk,
+				&count, &guess);
 
-	walk->count = 0;
-	walk->is_whole = walk_on(thread, most, (struct fxt_frame){own[1], (uintptr_t)(own + 2), own[0]}, walk,
-				 &guess);
-	if (guess.is_any && !walk->is_whole)
-		walk->count = guess.sure;
-	if (walk->count > most) {
-		walk->count = most;
-		walk->is_whole = false;
-	}
+	if (guess.is_any && !is_whole)
+		count = guess.sure;
+	walk->is_whole = is_whole && count <= most;
+	walk->count = count < most ? count : most;
 }
