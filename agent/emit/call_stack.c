@@ -51,18 +51,21 @@ void fxt_call_stacks_unloaded(void)
 		fxt_code_unloaded();
 }
 
-/* This is a function of its own, because a short stack may have no room for its frame. */
-static __attribute__((noinline)) uint32_t walk_stack(const struct fxt_thread *thread, unsigned frames)
+/* Walks from the function outwards whose frame is `own`. This is a function of its own, because a short stack
+ * may have no room for its frame. */
+static __attribute__((noinline)) uint32_t walk_stack(const struct fxt_thread *thread, const uintptr_t *own,
+						     unsigned frames)
 {
 	struct fxt_walk walk;
 
-	fxt_stack_walk(thread, frames, &walk);
+	fxt_stack_walk(thread, own, frames, &walk);
 	return fxt_stack_node_of(&walk);
 }
 
 uint32_t fxt_call_stack_of(struct fxt_thread *thread, unsigned frames)
 {
-	uint32_t stack = fxt_stack_has_less(FXT_WALK_BYTES) ? 0 : walk_stack(thread, frames);
+	uint32_t stack = fxt_stack_has_less(FXT_WALK_BYTES)
+				 ? 0 : walk_stack(thread, __builtin_frame_address(0), frames);
 
 	if (stack != FXT_STACK_NO_ROOM)
 		return stack;

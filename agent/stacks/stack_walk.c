@@ -219,10 +219,9 @@ walk_on(const struct fxt_thread *thread, unsigned most, struct fxt_frame frame, 
 	return false;
 }
 
-__attribute__((noinline)) void fxt_stack_walk(const struct fxt_thread *thread, unsigned most,
-					      struct fxt_walk *walk)
+void fxt_stack_walk(const struct fxt_thread *thread, const uintptr_t *own, unsigned most,
+		    struct fxt_walk *walk)
 {
-	const uintptr_t *own = __builtin_frame_address(0);
 	struct guess guess = {false, 0};
 	unsigned count = 0;
 	bool is_whole = walk_on(thread, most, (struct fxt_frame){own[1], (uintptr_t)(own + 2), own[0]}, walk,

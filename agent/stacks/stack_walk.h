@@ -18,9 +18,10 @@ struct fxt_walk {
 	uint16_t modules[FXT_WALK_MOST];        /* and the modules that they are in: fxt_code_module() */
 };
 
-/* Walks the stack from the function outwards that calls this, for at most `most` frames. Finds nothing where
- * the stack has too little left. On a stack whose bounds are not known (a coroutine's) it finds the innermost
- * frame alone. */
-void fxt_stack_walk(const struct fxt_thread *thread, unsigned most, struct fxt_walk *walk);
+/* Walks the stack outwards from a function of this library, for at most `most` frames. `own` is what that
+ * function gets from __builtin_frame_address(0). Finds nothing where the stack has too little left. On a stack whose bounds are
+ * not known (a coroutine's) it finds the innermost frame alone. */
+void fxt_stack_walk(const struct fxt_thread *thread, const uintptr_t *own, unsigned most,
+		    struct fxt_walk *walk);
 
 #endif
