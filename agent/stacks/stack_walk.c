@@ -162,7 +162,7 @@ struct guess {
 };
 
 /* Walks from `frame`, and counts the frames, of which at most `most` are kept. Returns whether the walk has
- * come to the end of the stack. The count and the guess are no part of the walk, so they stay in registers. */
+ * come to the end of the stack. The count and the guess are apart from the walk, and stay in registers. */
 static inline __attribute__((always_inline)) bool
 walk_on(const struct fxt_thread *thread, unsigned most, struct fxt_frame frame, struct fxt_walk *walk,
 	unsigned *count, struct guess *guess)

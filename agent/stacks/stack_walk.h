@@ -19,8 +19,8 @@ struct fxt_walk {
 };
 
 /* Walks the stack outwards from a function of this library, for at most `most` frames. `own` is what that
- * function gets from __builtin_frame_address(0). Finds nothing where the stack has too little left. On a stack whose bounds are
- * not known (a coroutine's) it finds the innermost frame alone. */
+ * function gets from __builtin_frame_address(0). Finds nothing where the stack has too little left. On a
+ * stack whose bounds are not known (a coroutine's) it finds the innermost frame alone. */
 void fxt_stack_walk(const struct fxt_thread *thread, const uintptr_t *own, unsigned most,
 		    struct fxt_walk *walk);
 
