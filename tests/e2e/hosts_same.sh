@@ -147,6 +147,7 @@ streams_odd unseen 2
 streams received 20
 host_unmaps
 makes_code none 10
+by_hand 20
 many_functions 20 100
 inlined
 leaks
