@@ -103,12 +103,12 @@ for limit in 1024 8192; do
 	complete "fds.number.$limit"
 	FXT_CATEGORIES=pthread MODES=streaming host "fds.number.$limit.off" "$apps/host_number" 1 $limit
 done
-# These calls are recorded with the result that the program saw.
+# These calls are recorded with the result that the program saw. One that took long has its stack behind that.
 for file in fds.number.8192.streaming/*.fxt fds.number.1024.oneshot/*.fxt; do
 	fxt dump "$file" | grep -E ' io:(read|fsync|fdopen|dup|fchdir)  .* (old)?fd=[1-9][0-9]{3} ' >>refused
 done
-test "$(grep -c ' errno=9$' refused)" -ge 60 || fail "fds.number: recorded: $(wc -l <refused)"
-is "fds.number: recorded as others" 0 "$(grep -vc ' errno=9$' refused)"
+test "$(grep -cE ' errno=9( |$)' refused)" -ge 60 || fail "fds.number: recorded: $(wc -l <refused)"
+is "fds.number: recorded as others" 0 "$(grep -vcE ' errno=9( |$)' refused)"
 MODES=circular host fds.threads "$apps/host_fds" threads 10
 # It is up to chance which files are opened beside other threads, and it does not matter. Only a task that has
 # closed all of a descriptor table of its own may open them.
