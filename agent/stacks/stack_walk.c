@@ -155,7 +155,7 @@ static bool is_wrong(const struct fxt_code *code, uintptr_t place)
 	return code->module && !is_behind_call(place, fxt_code_module(code->module));
 }
 
-/* What is known of a walk that had to guess. */
+/* This says whether a walk had to guess. */
 struct guess {
 	bool is_any;
 	unsigned sure;                  /* the number of frames up to the first guess */

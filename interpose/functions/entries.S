@@ -315,8 +315,8 @@ BEGIN thunk_entered
 END thunk_entered
 
 /* Each thunk pushes the address to go on at to where the function's return address was, so an unwinder finds
- * it there, whenever a signal comes. A function that was entered by way of the thunk's call leaves the caller's
- * own call as the last one, so a return is what the processor expects here. */
+ * it there, whenever a signal comes. A function that was entered by way of the thunk's call leaves the
+ * caller's own call as the last one, so a return is what the processor expects here. */
 BEGIN return_common
 	SAVE
 	leaq SAVED(%rsp), %rdi
