@@ -62,23 +62,6 @@ static __attribute__((noinline)) uint32_t walk_stack(const struct fxt_thread *th
 	return fxt_stack_node_of(&walk);
 }
 
-uint32_t fxt_call_stack_of(struct fxt_thread *thread, unsigned frames)
-{
-	uint32_t stack = fxt_stack_has_less(FXT_WALK_BYTES)
-				 ? 0 : walk_stack(thread, __builtin_frame_address(0), frames);
-
-	if (stack != FXT_STACK_NO_ROOM)
-		return stack;
-	if (fxt_agent.config.stacks)
-		fxt_thread_lacks(thread, FXT_LOSS_STACKS);
-	return 0;
-}
-
-uint32_t fxt_call_stack(struct fxt_thread *thread)
-{
-	return fxt_agent.config.stacks ? fxt_call_stack_of(thread, FXT_WALK_MOST) : 0;
-}
-
 /* -- Telling --------------------------------------------------------------------------------------- */
 
 /* Returns the value of `told` for a record that is in the trace for good. */
@@ -87,23 +70,31 @@ static uint64_t for_good(void)
 	return TOLD_FOR_GOOD | atomic_load_explicit(&round_number, memory_order_relaxed);
 }
 
-/* Returns the value of `told` for a record in the chunk that the thread writes to. */
+/* Returns the value of `told` for a record in the chunk that the thread writes to; 0: it has no chunk. */
 static uint64_t in_chunk(const struct fxt_thread *thread)
 {
 	uint64_t hold = atomic_load_explicit(&thread->lane->hold, memory_order_relaxed);
 
 	/* Two threads may have the same chunk one after the other, as the same one of their chunks. */
-	return (hold ^ (uint64_t)thread->tid * UINT64_C(0x9e3779b97f4a7c15)) & ~TOLD_FOR_GOOD;
+	return hold ? (hold ^ (uint64_t)thread->tid * UINT64_C(0x9e3779b97f4a7c15)) & ~TOLD_FOR_GOOD : 0;
 }
 
 /* Returns whether records go to the durable area now. That takes a lock and system calls, for which nobody
  * waits that waits for the thread's own locks. The area may be full, and after the file was rewritten it is
- * no longer the trace's. */
+ * no longer the trace's. A handler that has forked meanwhile may have left us in a child without a file. */
 static bool is_durable_now(struct fxt_thread *thread)
 {
 	return atomic_load_explicit(&durable_words, memory_order_relaxed) < DURABLE_WORDS &&
-	       !fxt_agent.buffer.tail_offset && !fxt_holds_lock(thread);
+	       !fxt_agent.buffer.tail_offset && !fxt_holds_lock(thread) && fxt_agent_file();
 }
+
+/* The telling of a stack. */
+struct telling {
+	struct fxt_thread *thread;
+	/* the records go to the durable area or nowhere, as in the middle of an emission */
+	bool is_durable_alone;
+	uint64_t good;                  /* for_good() when it began */
+};
 
 /* Returns whether the record need not be written. One that is in the present chunk alone is written again
  * when it can be durable, because the records of what it has called will be. */
@@ -114,27 +105,34 @@ static bool is_told(struct fxt_thread *thread, _Atomic uint64_t *told)
 	return how == for_good() || (how && how == in_chunk(thread) && !is_durable_now(thread));
 }
 
-static void put(struct fxt_thread *thread, const uint64_t *record, size_t words, _Atomic uint64_t *told)
+/* Writes a record and notes that it is told. What is noted was read before the record is written: a handler
+ * that comes in between may fork, and the child does not have the record, or it may turn to another chunk.
+ * Then the record passes for untold, and is written once more. */
+static void put(const struct telling *telling, const uint64_t *record, size_t words, _Atomic uint64_t *told)
 {
+	struct fxt_thread *thread = telling->thread;
+	uint64_t chunk = in_chunk(thread);
 	bool is_durable = is_durable_now(thread);
 
 	if (is_durable) {
 		is_durable = fxt_storage_durable(fxt_agent.storage, record, words, DURABLE_RESERVE_WORDS);
 		/* When one record found no room, no later one is durable either: so nothing is that has been
-		 * called by something which is not. */
-		atomic_fetch_add_explicit(&durable_words, is_durable ? (unsigned)words : DURABLE_WORDS,
-					  memory_order_relaxed);
+		 * called by something which is not. In the child of a fork that came just now, it was the
+		 * parent's area that had no room. */
+		if (is_durable || telling->good == for_good())
+			atomic_fetch_add_explicit(&durable_words,
+						  is_durable ? (unsigned)words : DURABLE_WORDS,
+						  memory_order_relaxed);
 	}
-	if (!is_durable && !fxt_thread_put_extra(thread, record, words))
+	if (!is_durable && (telling->is_durable_alone || !fxt_thread_put_extra(thread, record, words)))
 		return;
 	atomic_store_explicit(told,
-			      is_durable || fxt_agent.config.mode != FXT_CIRCULAR ? for_good()
-										  : in_chunk(thread),
+			      is_durable || fxt_agent.config.mode != FXT_CIRCULAR ? telling->good : chunk,
 			      memory_order_relaxed);
 }
 
 /* Completes and writes a record whose arguments end at `at`. `name` is a string reference. */
-static void put_object(struct fxt_thread *thread, uint64_t *record, const uint64_t *at, uint64_t id,
+static void put_object(const struct telling *telling, uint64_t *record, const uint64_t *at, uint64_t id,
 		       uint64_t name, unsigned arguments, _Atomic uint64_t *told)
 {
 	size_t words = (size_t)(at - record);
@@ -143,7 +141,7 @@ static void put_object(struct fxt_thread *thread, uint64_t *record, const uint64
 		    fxt_object_name(name) | fxt_object_args(arguments);
 	record[1] = id;
 	record[2] = fxt_agent.koid;
-	put(thread, record, words, told);
+	put(telling, record, words, told);
 }
 
 static uint64_t *put_type(uint64_t *at, uint64_t type)
@@ -182,7 +180,7 @@ static uint64_t *put_build_id(uint64_t *at, const struct fxt_code_module *module
 	return fxt_put_text(at, FXT_STR_build_id, text, 2 * (size_t)module->build_id_bytes);
 }
 
-static __attribute__((noinline)) void tell_module(struct fxt_thread *thread, unsigned number)
+static __attribute__((noinline)) void tell_module(const struct telling *telling, unsigned number)
 {
 	struct fxt_code_module *module = fxt_code_module(number);
 	uint64_t record[3 + PATH_BYTES / FXT_WORD_BYTES + 1 + 2 + 1 + 2 * FXT_BUILD_ID_MOST / FXT_WORD_BYTES],
@@ -191,7 +189,8 @@ static __attribute__((noinline)) void tell_module(struct fxt_thread *thread, uns
 
 	/* A module that is gone was told when its first node was, if there was room. Its path was the
 	 * loader's, and is gone too. */
-	if (is_told(thread, &module->told) || atomic_load_explicit(&module->is_gone, memory_order_relaxed))
+	if (is_told(telling->thread, &module->told) ||
+	    atomic_load_explicit(&module->is_gone, memory_order_relaxed))
 		return;
 	bytes = path_of(module, (char *)at);
 	memset((char *)at + bytes, 0, -bytes % FXT_WORD_BYTES);
@@ -199,48 +198,81 @@ static __attribute__((noinline)) void tell_module(struct fxt_thread *thread, uns
 	at = fxt_put_pointer(at, FXT_STR_base, (const void *)module->bias);
 	if (module->build_id_bytes)
 		at = put_build_id(at, module);
-	put_object(thread, record, at, FXT_STACK_MODULE_ID + number, bytes ? fxt_inline_ref(bytes) : 0,
+	put_object(telling, record, at, FXT_STACK_MODULE_ID + number, bytes ? fxt_inline_ref(bytes) : 0,
 		   module->build_id_bytes ? 3 : 2, &module->told);
 }
 
-static __attribute__((noinline)) void tell_node(struct fxt_thread *thread, uint32_t number)
+static __attribute__((noinline)) void tell_node(const struct telling *telling, uint32_t number)
 {
 	struct fxt_stack_node *node = fxt_stack_node(number);
 	uintptr_t place = fxt_stack_node_place(node);
 	uint64_t record[NODE_WORDS], *at = put_type(record + 3, FXT_STR_frame);
 	unsigned arguments = 2;
 
-	if (is_told(thread, &node->told))
+	if (is_told(telling->thread, &node->told))
 		return;
 	if (node->caller) {
 		at = fxt_put_pointer(at, FXT_STR_parent, (const void *)(FXT_STACK_ID + node->caller));
 		arguments++;
 	}
 	if (node->module) {
-		tell_module(thread, node->module);
+		tell_module(telling, node->module);
 		at = fxt_put_pointer(at, FXT_STR_mapping,
 				     (const void *)(FXT_STACK_MODULE_ID + node->module));
 		arguments++;
 		place -= fxt_code_module(node->module)->bias;
 	}
 	at = fxt_put_uint(at, FXT_STR_offset, node->key ? place - 1 : 0);
-	put_object(thread, record, at, FXT_STACK_ID + number, 0, arguments, &node->told);
+	put_object(telling, record, at, FXT_STACK_ID + number, 0, arguments, &node->told);
+}
+
+/* Tells what is untold of a stack, its callers first: so the callers of what was told for good were. Begins
+ * again if a handler has forked meanwhile. */
+static void tell(struct fxt_thread *thread, bool is_durable_alone, uint32_t stack)
+{
+	struct telling telling = {.thread = thread, .is_durable_alone = is_durable_alone};
+	uint32_t untold[FXT_WALK_MOST + 1], count, node;
+
+	do {
+		telling.good = for_good();
+		count = 0;
+		for (node = stack; node && count <= FXT_WALK_MOST; node = fxt_stack_node(node)->caller) {
+			if (atomic_load_explicit(&fxt_stack_node(node)->told, memory_order_relaxed) ==
+			    telling.good)
+				break;
+			untold[count++] = node;
+		}
+		while (count-- > 0 && telling.good == for_good())
+			tell_node(&telling, untold[count]);
+	} while (telling.good != for_good());
 }
 
 void fxt_call_stack_tell(struct fxt_thread *thread, uint32_t stack)
 {
-	uint32_t untold[FXT_WALK_MOST + 1], count = 0;
+	if (stack && fxt_agent_file())
+		tell(thread, false, stack);
+}
 
-	if (!stack || !fxt_agent_file())
-		return;
-	/* Callers are told first, so the callers of what was told for good were. */
-	for (; stack && count <= FXT_WALK_MOST; stack = fxt_stack_node(stack)->caller) {
-		if (atomic_load_explicit(&fxt_stack_node(stack)->told, memory_order_relaxed) == for_good())
-			break;
-		untold[count++] = stack;
-	}
-	while (count-- > 0)
-		tell_node(thread, untold[count]);
+uint32_t fxt_call_stack_of(struct fxt_thread *thread, unsigned frames)
+{
+	uint32_t stack = fxt_stack_has_less(FXT_WALK_BYTES)
+				 ? 0
+				 : walk_stack(thread, __builtin_frame_address(0), frames);
+
+	if (fxt_agent.config.stacks && stack == FXT_STACK_NO_ROOM)
+		fxt_thread_lacks(thread, FXT_LOSS_STACKS);
+	if (stack == FXT_STACK_NO_ROOM)
+		return 0;
+	/* The program may be killed, or a handler may leave by longjmp, as soon as an event names the
+	 * stack. */
+	if (fxt_agent.config.stacks && stack && is_durable_now(thread))
+		tell(thread, true, stack);
+	return stack;
+}
+
+uint32_t fxt_call_stack(struct fxt_thread *thread)
+{
+	return fxt_agent.config.stacks ? fxt_call_stack_of(thread, FXT_WALK_MOST) : 0;
 }
 
 void fxt_call_stack_say(struct fxt_thread *thread, uint64_t name, int error)

@@ -6,8 +6,9 @@
  *	a module     type `module`: its name is the path; where it lies (`base`), and its build id
  *
  * No function has a name in these records: fxt finds names by the files and their build ids. Each record is
- * written once, to the durable area as long as there is room for these. Later ones stand in chunks; a ring
- * has them in each chunk that uses them. See docs/call-stacks.md.
+ * written once, to the durable area as long as there is room for these, and before the event that names it.
+ * Later ones stand in chunks, behind the event; a ring has them in each chunk that uses them. See
+ * docs/call-stacks.md.
  *
  *	stack = fxt_call_stack(thread);
  *	... an event with fxt_put_stack(at, FXT_STR_stack, stack), and its commit ...
@@ -27,8 +28,9 @@
 enum { FXT_STACK_WORDS = 2 };           /* the size of the argument */
 
 /* Returns the stack of the call that is being recorded, without the frames of this library and of at most
- * `frames` frames: a number; 0: it is not known. Writes nothing, but counts a stack that there is no room for
- * (FXT_LOSS_STACKS) if the trace is to have stacks. */
+ * `frames` frames: a number; 0: it is not known. If the trace is to have stacks, a stack that there is no
+ * room for is counted (FXT_LOSS_STACKS), and what the trace does not have yet of the stack is written if it
+ * can be durable. May be called during an emission. */
 FXT_COLD uint32_t fxt_call_stack_of(struct fxt_thread *thread, unsigned frames);
 /* Does the same with as many frames as a stack can have. Returns 0 if the trace is to have no stacks. */
 FXT_COLD uint32_t fxt_call_stack(struct fxt_thread *thread);

@@ -40,10 +40,14 @@ void fxt_thread_lacks(struct fxt_thread *thread, enum fxt_loss why)
 	fxt_lane_lower(thread, lane);
 }
 
-void fxt_agent_count_short(uint64_t now_ns)
+void fxt_agent_count_short(void)
 {
-	if (atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire))
-		fxt_agent_count(FXT_LOSS_SIGNALS, 1, now_ns);
+	struct fxt_thread *thread = fxt_self;
+
+	if (thread)
+		fxt_thread_lacks(thread, FXT_LOSS_SIGNALS);
+	else if (atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire))
+		fxt_agent_count(FXT_LOSS_SIGNALS, 1, fxt_clock_kernel_ns());
 }
 
 static uint64_t own_koid(void)

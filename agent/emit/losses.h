@@ -26,13 +26,14 @@ static inline void fxt_thread_dropped_again(struct fxt_thread *thread)
 	*thread->counts.dropped_ns = thread->last_ns;
 }
 
-/* Counts a block that has no lifetime (FXT_LOSS_BLOCKS), or an event that has no stack (FXT_LOSS_STACKS), for
- * want of a place. May be called during an emission. */
+/* Counts something that the trace lacks, if it has or can have a file: a block without a lifetime
+ * (FXT_LOSS_BLOCKS), an event without a stack (FXT_LOSS_STACKS), an object without a name (FXT_LOSS_UNNAMED).
+ * May be called during an emission. */
 FXT_COLD void fxt_thread_lacks(struct fxt_thread *thread, enum fxt_loss why);
 
 /* Counts a record of a signal handler whose stack is too short to write it. The function itself needs hardly
  * any stack. */
-void fxt_agent_count_short(uint64_t now_ns);
+void fxt_agent_count_short(void);
 
 /* Counts the events that were overwritten when this chunk of the ring was taken. */
 void fxt_agent_overwritten(const struct fxt_chunk *chunk, uint64_t now_ns);

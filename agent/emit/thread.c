@@ -410,10 +410,6 @@ struct fxt_thread *fxt_thread_attach(void)
 			fxt_parts_woken();
 		return NULL;
 	}
-	if (fxt_stack_is_short()) {
-		fxt_agent_count_short(fxt_clock_kernel_ns());
-		return NULL;
-	}
 	if (fxt_is_forbidden(FXT_NO_LOCKS)) {
 		drop_unattached();
 		return NULL;
@@ -429,6 +425,11 @@ struct fxt_thread *fxt_thread_attach(void)
 	if (fxt_self) {
 		fxt_sys_restore_signals(mask);
 		return fxt_self;
+	}
+	if (fxt_stack_is_short()) {
+		fxt_agent_count_short();
+		fxt_sys_restore_signals(mask);
+		return NULL;
 	}
 	all_blocked = fxt_lock(&fxt_threads.lock);
 	thread = find_state(pid);

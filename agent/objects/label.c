@@ -121,10 +121,8 @@ static void count_unnamed(struct fxt_thread *thread, uintptr_t key, bool is_made
 {
 	uint64_t hash = fxt_wait_hash(key), bit = UINT64_C(1) << (hash >> 48 & 63);
 
-	if ((atomic_fetch_or_explicit(&counted[hash >> 54], bit, memory_order_relaxed) & bit && !is_made) ||
-	    !fxt_agent_file())
-		return;
-	fxt_agent_count(FXT_LOSS_UNNAMED, 1, thread->last_ns);
+	if (!(atomic_fetch_or_explicit(&counted[hash >> 54], bit, memory_order_relaxed) & bit) || is_made)
+		fxt_thread_lacks(thread, FXT_LOSS_UNNAMED);
 }
 
 static struct share *share_of(unsigned kind)

@@ -36,9 +36,14 @@ static __thread struct found {
 	/* the chunk of each lifetime's begin, in which its end has to be too */
 	uint32_t *begun_in[MODEL_THREADS];
 	uint8_t *nodes;                 /* of the tree of calls: enum node */
+	size_t object_words;            /* of the records of nodes and modules */
 } *found;
 
 enum node { NODE_NAMED = 1, NODE_TOLD };
+
+/* As long as there are fewer words of nodes and modules, all of them are in the durable area: less than
+ * call_stack.c allows itself by more than the longest record. */
+enum { MODEL_DURABLE_WORDS = 8192 - 512 };
 
 static void say(const char *format, va_list list)
 {
@@ -217,6 +222,7 @@ static void check_object(const uint64_t *record, size_t words)
 {
 	const uint64_t *at = record + 3;
 
+	found->object_words += words;
 	if (record[1] <= FXT_STACK_ID)
 		return;
 	note_stack(record[1]);
@@ -538,13 +544,13 @@ bool model_check(void)
 	if (fxt_self && !fxt_self->pages.count)
 		it.lost += fxt_self->pages.none[0] + fxt_self->pages.none[1];
 	done = add_up(is_ring);
-	/* A ring may have overwritten the record of an older chunk, and a jump may have come between an event
-	 * and the records of its stack. */
-	if (!is_ring && !it.lost && !model.has_jumps) {
-		if (model.is_guarded)
-			walk_mapped(fxt_agent.buffer.path, walk_objects);
+	if (model.is_guarded && atomic_load(&fxt_agent.file_made))
+		walk_mapped(fxt_agent.buffer.path, walk_objects);
+	/* A few stacks have all their records in the durable area, before any event names them. Of many, a
+	 * ring may have overwritten those in an older chunk, and a jump may have come between an event and
+	 * the records of its stack. */
+	if (it.object_words < MODEL_DURABLE_WORDS || (!is_ring && !it.lost && !model.has_jumps))
 		check_nodes();
-	}
 	attempted = done.written - raw_records(false) + done.refused + done.functions;
 	accounted = it.calls + it.functions + it.stale + it.lost;
 	if (accounted + least < attempted || accounted > attempted + most)

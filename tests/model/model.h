@@ -150,6 +150,8 @@ uint64_t model_raw_word(uint64_t id, size_t at);
 void model_write(struct model_worker *worker, void (*inside)(struct model_worker *));
 /* Fails unless as many calls are in progress as before, where no longjmp can leave any. */
 void model_balanced(const struct fxt_thread *thread, const struct fxt_in_progress *before);
+/* Makes the code by which records have many different stacks. Where there is none, they have few. */
+void model_stacks_start(void);
 /* Notes that a longjmp leaves everything that the worker is writing. */
 void model_abandon(struct model_worker *worker);
 extern const char *const model_calls[];

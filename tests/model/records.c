@@ -2,7 +2,9 @@
  * that interrupt them anywhere. */
 #define FXT_EMISSION inline __attribute__((always_inline))
 
+#include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "model.h"
 
@@ -400,12 +402,9 @@ static __attribute__((noinline)) void call_by_word(struct fxt_thread *thread, st
 
 #endif
 
-void model_write(struct model_worker *worker, void (*inside)(struct model_worker *))
+static void write_one(struct fxt_thread *thread, struct model_worker *worker,
+		      void (*inside)(struct model_worker *))
 {
-	struct fxt_thread *thread = fxt_enter(FXT_CAT_io);
-
-	if (!thread)
-		return;
 	switch (model_below(worker, 12)) {
 	case 0:
 		write_raw(thread, worker);
@@ -430,4 +429,59 @@ void model_write(struct model_worker *worker, void (*inside)(struct model_worker
 		write_quick(thread, worker);
 		break;
 	}
+}
+
+/* -- Stacks -------------------------------------------------------------------------------------- */
+
+/* The agent leaves its own frames out of a stack, and it is linked to the model. So some records are written
+ * from calls that go through code in memory of its own, as that of a compiler at run time. Each of these
+ * functions has a frame and calls its first argument with the second. */
+struct deep_write {
+	struct fxt_thread *thread;
+	struct model_worker *worker;
+	void (*inside)(struct model_worker *);
+	unsigned depth;
+};
+
+enum { CALLERS = 256, CALLER_BYTES = 16 };
+typedef void model_caller(void (*function)(const struct deep_write *), const struct deep_write *argument);
+
+static char *callers;
+
+void model_stacks_start(void)
+{
+	/* push %rbp; mov %rsp, %rbp; mov %rdi, %rax; mov %rsi, %rdi; call *%rax; pop %rbp; ret */
+	static const unsigned char code[CALLER_BYTES] = {0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xf8, 0x48,
+							 0x89, 0xf7, 0xff, 0xd0, 0x5d, 0xc3};
+	unsigned i;
+
+	callers = mmap(NULL, CALLERS * CALLER_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (callers == MAP_FAILED)
+		model_fail("no memory for code: %s", strerror(errno));
+	for (i = 0; i < CALLERS; i++)
+		memcpy(callers + (size_t)i * CALLER_BYTES, code, CALLER_BYTES);
+}
+
+static void write_deep(const struct deep_write *deep)
+{
+	struct deep_write next = *deep;
+	model_caller *caller;
+
+	if (!next.depth--) {
+		write_one(deep->thread, deep->worker, deep->inside);
+		return;
+	}
+	caller = (model_caller *)(void *)(callers + model_below(deep->worker, CALLERS) * CALLER_BYTES);
+	caller(write_deep, &next);
+}
+
+void model_write(struct model_worker *worker, void (*inside)(struct model_worker *))
+{
+	struct deep_write deep = {fxt_enter(FXT_CAT_io), worker, inside, 0};
+
+	if (callers)
+		deep.depth = (unsigned)model_below(worker, 4);
+	if (deep.thread)
+		write_deep(&deep);
 }

@@ -6,9 +6,10 @@
  * because the interface does not promise that a chunk begins or ends where a line does. In the child of a
  * fork the parent's chunks are gone or are private memory, as the interface allows.
  */
-#include <sys/mman.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "model.h"
 
@@ -191,8 +192,13 @@ static void return_page(struct fxt_storage *storage, uint64_t *page)
 
 static bool durable(struct fxt_storage *storage, const uint64_t *record, size_t words, size_t reserve_words)
 {
+	bool done = fxt_storage_durable(guarded.file, record, words, reserve_words);
+
 	(void)storage;
-	return fxt_storage_durable(guarded.file, record, words, reserve_words);
+	/* A handler comes just now, unless the caller has blocked signals. */
+	if (model.has_handlers && model_self && model_below(model_self, 8) == 0)
+		raise(SIGUSR1);
+	return done;
 }
 
 /* `at` counts so that the last word of every chunk is FXT_CHUNK_WORDS - 1, also of one that was cut at its
