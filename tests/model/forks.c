@@ -32,6 +32,20 @@ struct model_life *model_new_life(void)
 	return life;
 }
 
+/* Returns how many entries of calls in progress belong to calls that a longjmp has left. The agent closes them
+ * when a call begins in a frame further up. */
+static unsigned left_entries(const struct model_worker *worker)
+{
+	struct fxt_thread *thread = fxt_self;
+	unsigned entries = thread ? (unsigned)(thread->open - fxt_in_progress_entries(thread)) : 0,
+		 calls = worker->functions_entered - worker->functions_left;
+	int i;
+
+	for (i = 0; i < worker->active_count; i++)
+		calls += model_kind_of(worker->active[i]) == MODEL_BLOCKING;
+	return entries > calls ? entries - calls : 0;
+}
+
 /* Makes a process of the model of the child of a fork. Records that its parent had begun are not its own. */
 static void become_child(struct model_worker *worker, unsigned process)
 {
@@ -42,7 +56,7 @@ static void become_child(struct model_worker *worker, unsigned process)
 	/* At each depth there may also be a call that has just begun or ended. */
 	model.inherited = (unsigned)(worker->active_count + worker->depth) + worker->functions_entered -
 			  worker->functions_left;
-	model.abandoned_calls = 0;
+	model.abandoned_calls = left_entries(worker);
 	for (i = 0; i < MODEL_THREADS; i++) {
 		struct model_worker *it = &model.worker[i];
 
