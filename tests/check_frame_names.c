@@ -16,6 +16,7 @@
 #include "suite.h"
 #include "tools/common/message.h"
 #include "tools/join/merge.h"
+#include "tools/programs/code_file.h"
 #include "tools/programs/debug_dirs.h"
 #include "tools/programs/frame_names.h"
 #include "tools/reading/mapped_trace.h"
@@ -141,6 +142,26 @@ static void expect_levels(const char *id)
 	expect_level(&place->levels[2], OUTER, lines[2]);
 	fxt_frame_names_close(n);
 }
+
+START_TEST(names_are_those_of_the_source)
+{
+	static const char *const names[][2] = {
+		{"read", "read"},
+		{"read@GLIBC_2.2.5", "read"},
+		{"_ZN5names5outerEi", OUTER},
+		{"_ZN5names5outerEi@@V_1", OUTER},
+		{"@", "@"},
+		{"", ""},
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		char *name = fxt_code_name(names[i][0]);
+
+		ck_assert_str_eq(name, names[i][1]);
+		free(name);
+	}
+}
+END_TEST
 
 START_TEST(names_inlined_functions)
 {
@@ -382,6 +403,7 @@ int main(void)
 		return 77;
 	}
 	tcase_add_checked_fixture(c, begin, end);
+	tcase_add_test(c, names_are_those_of_the_source);
 	tcase_add_test(c, names_inlined_functions);
 	tcase_add_test(c, looks_into_directories);
 	tcase_add_test(c, takes_an_unstripped_file);

@@ -18,9 +18,14 @@
 char *fxt_code_name(const char *symbol)
 {
 	struct fxt_text text = fxt_text_of(symbol);
-	char *name = fxt_demangle(&text);
+	size_t bytes = strcspn(symbol, "@");
+	char *name;
 
-	return name ? name : fxt_strdup(symbol);
+	/* The linker has appended the version: read@GLIBC_2.2.5. */
+	if (bytes)
+		text.bytes = (uint32_t)bytes;
+	name = fxt_demangle(&text);
+	return name ? name : fxt_format("%.*s", (int)text.bytes, text.text);
 }
 
 #ifdef HAVE_LIBDW
