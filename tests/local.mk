@@ -112,12 +112,14 @@ PLANT_FILES = \
 	tests/model/plants.sh \
 	tests/model/plants/attached-twice.patch \
 	tests/model/plants/begin-noted-elsewhere.patch \
+	tests/model/plants/durable-in-child.patch \
 	tests/model/plants/frame-clobbered.patch \
 	tests/model/plants/header-before-filler.patch \
 	tests/model/plants/hold-given-back-early.patch \
 	tests/model/plants/lanes-kept-at-fork.patch \
 	tests/model/plants/lost-wipe-at-fork.patch \
 	tests/model/plants/lowered-too-early.patch \
+	tests/model/plants/named-before-told.patch \
 	tests/model/plants/node-not-told.patch \
 	tests/model/plants/return-word-lost.patch \
 	tests/model/plants/room-one-word-short.patch \
@@ -126,6 +128,7 @@ PLANT_FILES = \
 	tests/model/plants/stack-of-a-left-call.patch \
 	tests/model/plants/state-half-entered.patch \
 	tests/model/plants/store-behind-chunk.patch \
+	tests/model/plants/told-in-parent.patch \
 	tests/model/plants/turn-not-blocked.patch
 EXTRA_DIST += $(PLANT_FILES)
 

@@ -32,8 +32,8 @@ struct model_life *model_new_life(void)
 	return life;
 }
 
-/* Returns how many entries of calls in progress belong to calls that a longjmp has left. The agent closes them
- * when a call begins in a frame further up. */
+/* Returns how many entries of calls in progress belong to calls that a longjmp has left. The agent closes
+ * them when a call begins in a frame further up. */
 static unsigned left_entries(const struct model_worker *worker)
 {
 	struct fxt_thread *thread = fxt_self;

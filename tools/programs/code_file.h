@@ -51,8 +51,8 @@ enum { FXT_CODE_LEVELS = 64 };
 size_t fxt_code_file_levels(struct fxt_code_file *f, uint64_t address,
 			    struct fxt_code_level levels[FXT_CODE_LEVELS]);
 
-/* Returns a symbol as the source has it: demangled, and without the version that the linker may have appended.
- * The caller frees it. */
+/* Returns a symbol as the source has it: demangled, and without the version that the linker may have
+ * appended. The caller frees it. */
 char *fxt_code_name(const char *symbol);
 
 /* Returns what libdwfl knows of the file, and sets what has to be added to addresses there. */
