@@ -10,7 +10,7 @@ cd "${abs_top_srcdir:-.}" || exit 1
 
 # The pages name these files of other projects in backticks.
 elsewhere="tests/dd/no-allocate.sh tests/ls/stat-free-symlinks.sh tests/misc/csplit-heap.sh
-tests/misc/env-S.pl"
+tests/misc/cut-huge-range.sh tests/misc/env-S.pl tests/misc/printf-surprise.sh"
 
 # A tree that was unpacked from a distribution has no git, and no files but those of the distribution and what
 # was built in it.
