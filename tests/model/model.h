@@ -98,6 +98,7 @@ struct model_worker {
 	unsigned number;
 	uint64_t random;
 	volatile int depth;             /* how many handlers are nested */
+	volatile bool was_interrupted;
 	volatile int active_count;
 	uint64_t active[MODEL_ACTIVE];
 	volatile uint64_t steps_left;   /* instructions until the handler acts */

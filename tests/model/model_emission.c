@@ -74,13 +74,15 @@ static void operate(struct model_worker *worker);
 static void interrupt(struct model_worker *worker)
 {
 	unsigned process = model.process;
-	uint64_t choice = model_below(worker, 256);
+	/* The first handler of a worker often comes while the agent gives the thread its state. */
+	uint64_t choice = model_below(worker, 256), forks = worker->was_interrupted ? 4 : 64;
 	struct fxt_in_progress *before = fxt_self ? fxt_self->open : NULL;
 
 	if (worker->depth >= MODEL_DEPTH)
 		return;
 	atomic_fetch_add(&model_shared->interruptions, 1);
 	worker->depth++;
+	worker->was_interrupted = true;
 	while (model_below(worker, 3))
 		operate(worker);
 	if (choice < 12 && model.has_jumps && worker->may_jump && !worker->is_forking &&
@@ -91,7 +93,7 @@ static void interrupt(struct model_worker *worker)
 		siglongjmp(worker->loop, 1);
 	}
 	/* Children have children, but grandchildren have none. */
-	if (choice >= 12 && choice < 16 && model.has_forks && (process == 1 || choice == 12))
+	if (choice >= 12 && choice < 12 + forks && model.has_forks && (process == 1 || choice == 12))
 		model_fork(worker);
 	if (before)
 		model_balanced(fxt_self, before);
@@ -204,8 +206,8 @@ static void inside(struct model_worker *worker)
 /* Writes one or more records, perhaps with a handler between any two instructions. */
 static void operate(struct model_worker *worker)
 {
-	bool steps =
-		model.has_steps && !worker->steps_left && model_below(worker, worker->depth ? 4 : 8) == 0;
+	bool steps = model.has_steps && !worker->steps_left &&
+		     (!worker->was_interrupted || model_below(worker, worker->depth ? 4 : 8) == 0);
 	void (*within)(struct model_worker *) = worker->depth < 3 ? inside : NULL;
 
 	if (!steps) {
@@ -350,8 +352,7 @@ static int round_of(uint64_t seed)
 				    fxt_agent.config.mode == FXT_CIRCULAR, model_below(&dice, 4) != 0);
 	snaps = !model.is_guarded && fxt_agent.config.mode != FXT_STREAMING;
 #if defined(__x86_64__)
-	/* The dice are not asked, so that the kept rounds stay what they are. */
-	if (seed % 2)
+	if (model_below(&dice, 2))
 		model_stacks_start();
 #endif
 	catch();
@@ -427,12 +428,6 @@ static bool run_round(uint64_t seed)
 	return false;
 }
 
-/* These rounds have found a fault that random ones hardly find, so each run has them after some random ones.
- * The first has its first fork in a handler that came while the thread got its state
- * (plants/attached-twice.patch). */
-static const uint64_t kept_rounds[] = {UINT64_C(14174599505986798260)};
-enum { KEPT_FROM = 8, KEPT_ROUNDS = sizeof(kept_rounds) / sizeof(*kept_rounds) };
-
 int main(int count, char **argument)
 {
 	uint64_t seed = (uint64_t)time(NULL) << 20 ^ (uint64_t)getpid();
@@ -463,10 +458,7 @@ int main(int count, char **argument)
 	fflush(stdout);
 	until = time(NULL) + (time_t)seconds;
 	do {
-		if (!one && rounds >= KEPT_FROM && rounds < KEPT_FROM + KEPT_ROUNDS)
-			well = run_round(kept_rounds[rounds - KEPT_FROM]);
-		else
-			well = run_round(one ? seed : model_random(&seed));
+		well = run_round(one ? seed : model_random(&seed));
 		rounds++;
 		remove_files();
 	} while (well && !one && time(NULL) < until);

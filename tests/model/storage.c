@@ -192,13 +192,11 @@ static void return_page(struct fxt_storage *storage, uint64_t *page)
 
 static bool durable(struct fxt_storage *storage, const uint64_t *record, size_t words, size_t reserve_words)
 {
-	/* The workers' dice are not asked, so that the kept rounds stay what they are. */
-	static __thread uint64_t dice;
 	bool done = fxt_storage_durable(guarded.file, record, words, reserve_words);
 
 	(void)storage;
 	/* A handler comes just now, unless the caller has blocked signals. */
-	if (model.has_handlers && model_self && (model_random(&dice) ^ model.seed) % 8 == 0)
+	if (model.has_handlers && model_self && model_below(model_self, 8) == 0)
 		raise(SIGUSR1);
 	return done;
 }
