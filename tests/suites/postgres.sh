@@ -12,6 +12,8 @@ run_postgres()
 		absent 'PostgreSQL server'
 	tests=$(source_of postgresql-15)/src/test/regress ||
 		absent 'source of postgresql-15 in SUITES_SOURCES'
+	runuser -u postgres -- test -r "$tests/parallel_schedule" ||
+		absent "source of postgresql-15 that the user postgres can read"
 	runner=$("$server/pg_config" --pgxs | sed 's,makefiles/pgxs\.mk$,test/regress/pg_regress,')
 	test -x "$runner" || absent 'pg_regress (postgresql-server-dev-15)'
 	cc -shared -fPIC -O2 -w -I"$("$server/pg_config" --includedir-server)" -o regress.so \
