@@ -295,7 +295,7 @@ static __attribute__((noinline)) struct fxt_lane *find_room(struct fxt_thread *t
 	lane = lower_what_was_left(thread, lane);
 	if (!fxt_lane_has(lane, words) && fxt_stack_is_short()) {
 		if (is_call)
-			fxt_agent_count_short();
+			fxt_agent_count_short(thread->last_ns);
 	} else if (turn_or_wait(thread, lane, words, &why) == TURNED) {
 		/* Records that were written on the way, to the same lane, raised it further down on the
 		 * stack. */

@@ -40,14 +40,18 @@ void fxt_thread_lacks(struct fxt_thread *thread, enum fxt_loss why)
 	fxt_lane_lower(thread, lane);
 }
 
-void fxt_agent_count_short(void)
+void fxt_agent_count_short(uint64_t now_ns)
 {
 	struct fxt_thread *thread = fxt_self;
+	struct fxt_lane *lane = thread ? thread->lane : NULL;
 
-	if (thread)
-		fxt_thread_lacks(thread, FXT_LOSS_SIGNALS);
-	else if (atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire))
-		fxt_agent_count(FXT_LOSS_SIGNALS, 1, fxt_clock_kernel_ns());
+	if (!atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire))
+		return;
+	if (lane)
+		fxt_lane_raise(thread, lane);
+	fxt_agent_count(FXT_LOSS_SIGNALS, 1, now_ns);
+	if (lane)
+		fxt_lane_lower(thread, lane);
 }
 
 static uint64_t own_koid(void)

@@ -33,7 +33,7 @@ FXT_COLD void fxt_thread_lacks(struct fxt_thread *thread, enum fxt_loss why);
 
 /* Counts a record of a signal handler whose stack is too short to write it. The function itself needs hardly
  * any stack. */
-void fxt_agent_count_short(void);
+void fxt_agent_count_short(uint64_t now_ns);
 
 /* Counts the events that were overwritten when this chunk of the ring was taken. */
 void fxt_agent_overwritten(const struct fxt_chunk *chunk, uint64_t now_ns);

@@ -427,7 +427,7 @@ struct fxt_thread *fxt_thread_attach(void)
 		return fxt_self;
 	}
 	if (fxt_stack_is_short()) {
-		fxt_agent_count_short();
+		fxt_agent_count_short(fxt_clock_kernel_ns());
 		fxt_sys_restore_signals(mask);
 		return NULL;
 	}

@@ -41,18 +41,18 @@ struct speech {
 	struct fxt_program_text *text;
 };
 
-static bool has_stack(void)
+static bool has_stack(const struct fxt_thread *thread)
 {
 	if (!fxt_stack_is_short())
 		return true;
-	fxt_agent_count_short();
+	fxt_agent_count_short(thread->last_ns);
 	return false;
 }
 
 static bool begin(struct speech *speech)
 {
 	speech->thread = fxt_enter(FXT_CAT_log);
-	speech->text = speech->thread && has_stack() ? fxt_program_text_begin(speech->thread)
+	speech->text = speech->thread && has_stack(speech->thread) ? fxt_program_text_begin(speech->thread)
 								   : NULL;
 	return speech->text;
 }
@@ -181,7 +181,7 @@ void fxt_stderr_syslog(uint64_t names, int priority, int error, const char *form
 	int error_now = errno;
 	struct speech speech = {.thread = fxt_enter(FXT_CAT_log)};
 
-	speech.text = speech.thread && has_stack()
+	speech.text = speech.thread && has_stack(speech.thread)
 			      ? fxt_program_text_begin_message(speech.thread, names, priority)
 			      : NULL;
 	if (!speech.text)

@@ -53,7 +53,7 @@ static unsigned long slow_way(bool is_entry)
 	if (!fxt_stack_has_less((vectors ? vectors : MOST_VECTOR_BYTES) + ENTRY_BYTES + FXT_SLOW_PATH_BYTES))
 		return 1;
 	if (is_entry)
-		fxt_agent_count_short();
+		fxt_agent_count_short(fxt_self ? fxt_self->last_ns : 0);
 	return 0;
 }
 
