@@ -139,7 +139,8 @@ static FXT_EMISSION void fxt_commit_as(struct fxt_thread *thread, uint64_t *at, 
 }
 
 /* Does what fxt_commit() does, for a thread whose next record is watched: it was slow, may meet a trigger, or
- * is followed by deferred work. Only duration-complete events are looked at. */
+ * is followed by deferred work. Only duration-complete events are looked at. An event that was slow gets its
+ * stack and an explanation, for which fxt_room_kept() and those that call it have reserved. */
 FXT_COLD void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header);
 
 /* Commits the event of a call of the program, and does what is due after the call. */
@@ -185,6 +186,10 @@ static inline enum fxt_category_bit fxt_category_of(uint64_t names)
 /* Does what fxt_room() does, for a call that is not usual. */
 FXT_COLD uint64_t *fxt_room_unusual(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns,
 				    size_t words, enum fxt_category_bit category);
+
+/* Begins the emission of a call that is recorded however short it was, and whoever made it: see fxt_room().
+ * There is room for what fxt_commit_watched() adds. */
+FXT_COLD uint64_t *fxt_room_kept(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, size_t words);
 
 /* Begins the emission of a call that was left without an end: see fxt_room(). Who made it is not known any
  * more. */

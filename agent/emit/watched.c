@@ -27,13 +27,8 @@ static uint64_t *leave_out(struct fxt_thread *thread, uint64_t end_ns)
 	return NULL;
 }
 
-uint64_t *fxt_room_left(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, size_t words,
-			enum fxt_category_bit category)
+uint64_t *fxt_room_kept(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, size_t words)
 {
-	if (start_ns < thread->born_ns)
-		start_ns = fxt_in_progress_start_in_child(thread, end_ns);
-	if (end_ns - start_ns < fxt_agent.config.threshold_ns[category])
-		return leave_out(thread, end_ns);
 	if (end_ns - start_ns >= fxt_agent.config.least_stack_ns) {
 		thread->commit |= FXT_COMMIT_WATCHED;
 		words += FXT_STACK_WORDS;
@@ -45,6 +40,16 @@ uint64_t *fxt_room_left(struct fxt_thread *thread, uint64_t start_ns, uint64_t e
 		thread->commit |= FXT_COMMIT_WATCHED;
 	}
 	return fxt_reserve(thread, start_ns, words);
+}
+
+uint64_t *fxt_room_left(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, size_t words,
+			enum fxt_category_bit category)
+{
+	if (start_ns < thread->born_ns)
+		start_ns = fxt_in_progress_start_in_child(thread, end_ns);
+	if (end_ns - start_ns < fxt_agent.config.threshold_ns[category])
+		return leave_out(thread, end_ns);
+	return fxt_room_kept(thread, start_ns, end_ns, words);
 }
 
 uint64_t *fxt_room_unusual(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, size_t words,

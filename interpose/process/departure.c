@@ -17,7 +17,8 @@ static void put_event(struct fxt_departure *departure, uint64_t names, uint64_t 
 	size_t path_bytes = fxt_text_bytes_checked(thread, path), argv_bytes = fxt_argv_bytes(argv);
 	uint64_t end_ns = fxt_now(thread), *at;
 
-	at = fxt_reserve(thread, start_ns, 4 + fxt_words_of(path_bytes) + fxt_words_of(argv_bytes));
+	at = fxt_room_kept(thread, start_ns, end_ns,
+			   4 + fxt_words_of(path_bytes) + fxt_words_of(argv_bytes));
 	if (!at)
 		return;
 	departure->lane = thread->lane - 1;
