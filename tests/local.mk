@@ -16,6 +16,7 @@ UNIT_TESTS = \
 	tests/check_heap_sample \
 	tests/check_labels \
 	tests/check_managed \
+	tests/check_module \
 	tests/check_process_stat \
 	tests/check_rewrite \
 	tests/check_stream \
@@ -28,6 +29,8 @@ tests_check_block_table_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_buffer_SOURCES = tests/check_buffer.c tests/buffer_fixture.h
 tests_check_buffer_file_SOURCES = tests/check_buffer_file.c tests/buffer_fixture.h
 tests_check_managed_SOURCES = tests/check_managed.c tests/apps/random.h tests/apps/unseen.h
+tests_check_module_SOURCES = tests/check_module.c agent/names/module.c tests/apps/random.h tests/apps/unseen.h
+tests_check_module_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_rewrite_SOURCES = tests/check_rewrite.c tests/buffer_fixture.h
 # The parts of the agent that read its configuration.
 tests_check_config_SOURCES = tests/check_config.c agent/process/config.c agent/process/stack_config.c \

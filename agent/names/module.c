@@ -7,35 +7,30 @@
 #include "writer/apart.h"
 #include "writer/sys.h"
 
-/* A step of heapsort by address, which sorts in place, allocates nothing, and is never quadratic. */
-static void sift(struct fxt_symbol *s, size_t root, size_t count)
+/* Sorts `*list` by address, from the lowest digits to the highest. That takes another list as long; the two
+ * change places. The program waits for this, and large libraries have some 300 000 symbols. */
+static void sort(struct fxt_symbol **list, struct fxt_symbol **other, size_t count)
 {
-	struct fxt_symbol moved = s[root];
-	size_t child;
-
-	while ((child = 2 * root + 1) < count) {
-		if (child + 1 < count && s[child + 1].address > s[child].address)
-			child++;
-		if (moved.address >= s[child].address)
-			break;
-		s[root] = s[child];
-		root = child;
-	}
-	s[root] = moved;
-}
-
-static void sort(struct fxt_symbol *s, size_t count)
-{
+	enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS };
+	static size_t places[DIGITS + 1];       /* where the next symbol with each digit goes */
+	uint64_t used_bits = 0;
+	unsigned shift;
 	size_t i;
 
-	for (i = count / 2; i-- > 0;)
-		sift(s, i, count);
-	for (i = count; i-- > 1;) {
-		struct fxt_symbol last = s[i];
+	for (i = 0; i < count; i++)
+		used_bits |= (*list)[i].address;
+	for (shift = 0; shift < 64 && used_bits >> shift; shift += DIGIT_BITS) {
+		struct fxt_symbol *from = *list, *to = *other;
 
-		s[i] = s[0];
-		s[0] = last;
-		sift(s, 0, i);
+		memset(places, 0, sizeof(places));
+		for (i = 0; i < count; i++)
+			places[(from[i].address >> shift) % DIGITS + 1]++;
+		for (i = 0; i < DIGITS; i++)
+			places[i + 1] += places[i];
+		for (i = 0; i < count; i++)
+			to[places[(from[i].address >> shift) % DIGITS]++] = from[i];
+		*list = to;
+		*other = from;
 	}
 }
 
@@ -61,27 +56,33 @@ static void take_symbols(struct fxt_module *module, const struct fxt_image *file
 {
 	const Elf64_Shdr *strings = (const Elf64_Shdr *)(file->base + header->e_shoff) + table->sh_link;
 	const Elf64_Sym *list = inside(file, table->sh_offset, table->sh_size);
-	size_t count = table->sh_size / sizeof(*list), i, n = 0;
+	size_t count = table->sh_size / sizeof(*list), bytes = count * sizeof(*module->symbols), i, n = 0;
+	struct fxt_symbol *symbols, *other;
 
 	module->strings = inside(file, strings->sh_offset, strings->sh_size);
 	module->strings_bytes = strings->sh_size;
 	if (!list || !module->strings || !count)
 		return;
-	module->symbols = fxt_sys_memory(count * sizeof(*module->symbols));
-	if (!module->symbols)
-		return;
-	for (i = 0; i < count; i++) {
+	symbols = fxt_sys_memory(bytes);
+	other = fxt_sys_memory(bytes);
+	for (i = 0; symbols && other && i < count; i++) {
 		unsigned type = ELF64_ST_TYPE(list[i].st_info);
 
 		/* Functions are taken, and variables whose end is known. */
 		if ((type == STT_FUNC || (type == STT_OBJECT && list[i].st_size)) &&
 		    list[i].st_shndx != SHN_UNDEF && list[i].st_name < strings->sh_size)
-			module->symbols[n++] = (struct fxt_symbol){list[i].st_value,
-								   (uint32_t)list[i].st_size,
-							       list[i].st_name};
+			symbols[n++] = (struct fxt_symbol){list[i].st_value, (uint32_t)list[i].st_size,
+							   list[i].st_name};
 	}
-	module->count = n;
-	sort(module->symbols, n);
+	if (symbols && other) {
+		sort(&symbols, &other, n);
+		module->symbols = symbols;
+		module->count = n;
+	} else if (symbols) {
+		fxt_sys_munmap(symbols, bytes);
+	}
+	if (other)
+		fxt_sys_munmap(other, bytes);
 }
 
 static bool was_read_before(const struct fxt_module *module, const struct stat *status)
