@@ -330,6 +330,19 @@ static const struct fxt_symbol *find_symbol(const struct fxt_module *module, uin
 	return NULL;
 }
 
+/* Returns a symbol's name, and sets its length without the version that the linker may have appended:
+ * read@@GLIBC_2.2.5. */
+static const char *name_of(const struct fxt_module *module, const struct fxt_symbol *symbol, size_t *bytes)
+{
+	const char *text = module->strings + symbol->name, *version;
+
+	*bytes = strnlen(text, module->strings_bytes - symbol->name);
+	version = memchr(text, '@', *bytes);
+	if (version && version > text)
+		*bytes = (size_t)(version - text);
+	return text;
+}
+
 static const char *made_name(const char *module, uintptr_t offset, size_t *bytes)
 {
 	static const char digits[] = "0123456789abcdef";
@@ -386,8 +399,7 @@ const char *fxt_symbol_name(uintptr_t address, size_t *bytes)
 	symbol = find_symbol(module, address - module->bias);
 	if (!symbol)
 		return made_name(module->name, module->name[0] ? address - module->bias : address, bytes);
-	text = module->strings + symbol->name;
-	*bytes = strnlen(text, module->strings_bytes - symbol->name);
+	text = name_of(module, symbol, bytes);
 	return clean(text, bytes);
 }
 
@@ -433,8 +445,7 @@ const char *fxt_symbol_known_name(uintptr_t address, size_t *bytes)
 	symbol = find_symbol(&copy, address - copy.bias);
 	if (!symbol)
 		return NULL;
-	text = copy.strings + symbol->name;
-	*bytes = strnlen(text, copy.strings_bytes - symbol->name);
+	text = name_of(&copy, symbol, bytes);
 	/* Names that have to be cleaned have another text. */
 	for (i = 0; i < *bytes; i++)
 		if (text[i] & 0x80)
@@ -455,8 +466,7 @@ const char *fxt_symbol_object_name(uintptr_t address, uintptr_t place, size_t *b
 	/* Code is not an object. */
 	if (!symbol || (address >= module->code_low && address < module->code_high))
 		return NULL;
-	text = module->strings + symbol->name;
-	*bytes = strnlen(text, module->strings_bytes - symbol->name);
+	text = name_of(module, symbol, bytes);
 	*offset = (uint32_t)(address - module->bias - symbol->address);
 	return clean(text, bytes);
 }
