@@ -229,6 +229,7 @@ APPS_C = \
 	tests/apps/stepped \
 	tests/apps/streams \
 	tests/apps/streams_odd \
+	tests/apps/stuck \
 	tests/apps/threads
 APPS_CXX = \
 	tests/apps/leaks \
@@ -250,7 +251,7 @@ tests/apps/count_io_fortified: APP_FLAGS = -O2
 # Frames of all kinds are what optimised code has.
 tests/apps/call_stacks: APP_FLAGS = -O2
 # Stacks go on behind code without unwind tables, though what calls it has no frame pointers.
-tests/apps/by_hand tests/apps/makes_code: APP_FLAGS = -O2
+tests/apps/by_hand tests/apps/makes_code tests/apps/stuck: APP_FLAGS = -O2
 # Programs whose faults a report names by lines of source.
 tests/apps/leaks tests/apps/locks_itself tests/apps/peaks: APP_FLAGS = -O2 -g
 $(filter tests/apps/count_%,$(APPS_C)): tests/apps/counts.h tests/apps/random.h tests/apps/unseen.h
@@ -263,7 +264,7 @@ tests/apps/awaits tests/apps/burns tests/apps/busy tests/apps/by_hand tests/apps
 	tests/apps/causes tests/apps/coroutines tests/apps/ends tests/apps/makes_code \
 	tests/apps/follow_fork tests/apps/handlers tests/apps/jumps tests/apps/parents \
 	tests/apps/pools tests/apps/process tests/apps/progress tests/apps/quiet tests/apps/stepped \
-	tests/apps/streams tests/apps/streams_odd tests/apps/threads: \
+	tests/apps/streams tests/apps/streams_odd tests/apps/stuck tests/apps/threads: \
 	tests/apps/need.h
 tests/apps/causes tests/apps/chain tests/apps/deadlock tests/apps/losses tests/apps/pools \
 tests/apps/quiet tests/apps/stepped: tests/apps/unseen.h

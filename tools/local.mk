@@ -183,6 +183,8 @@ WITNESS_FILES = \
 	tools/witness/unwind_stack.h \
 	tools/witness/witness.c \
 	tools/witness/witness.h \
+	tools/witness/witness_blocked.c \
+	tools/witness/witness_blocked.h \
 	tools/witness/witness_stacks.c \
 	tools/witness/witness_stacks.h \
 	tools/witness/witness_trace.c \
@@ -247,6 +249,8 @@ REPORT_FILES = \
 	tools/report/no_wait.h \
 	tools/report/report.c \
 	tools/report/report.h \
+	tools/report/report_blocked.c \
+	tools/report/report_blocked.h \
 	tools/report/report_budget.c \
 	tools/report/report_budget.h \
 	tools/report/report_calls.c \
@@ -348,6 +352,7 @@ TOOLS_TESTS = \
 	tests/check_report_lock_model \
 	tests/check_report_locks \
 	tests/check_report_print \
+	tests/check_report_blocked \
 	tests/check_report_processor \
 	tests/check_report_processor_print \
 	tests/check_report_stacks \
@@ -446,6 +451,11 @@ tests_check_report_print_SOURCES = tests/check_report_print.c $(TRACE_MAKER)
 tests_check_report_print_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_report_print_CFLAGS = $(TOOLS_TESTS_CFLAGS)
 tests_check_report_print_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_report_blocked_SOURCES = tests/check_report_blocked.c tests/apps/random.h tests/apps/unseen.h \
+	$(TRACE_MAKER)
+tests_check_report_blocked_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_report_blocked_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_report_blocked_LDADD = $(TOOLS_TESTS_LIBS)
 tests_check_report_processor_SOURCES = tests/check_report_processor.c tests/apps/random.h \
 	tests/apps/unseen.h $(TRACE_MAKER)
 tests_check_report_processor_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)

@@ -154,6 +154,58 @@ is "watched for a time" "0 1" "$? $(grep -c -- '-> idle.fxt' said)"
 valid idle.fxt
 kill_background
 exec 6>&-
+
+# A program that is stuck: each of its threads is blocked in a function that is known.
+
+# is_still: returns whether all threads of the program were there and blocked, now and the last time.
+is_still()
+{
+	local before=$now
+
+	now=$(cat /proc/$program/task/*/stat /proc/$program/task/*/status | grep -e ' S ' -e ctxt_switches)
+	test "$(grep -c ' S ' <<<"$now")" = $((count + 2)) && test "$now" = "$before"
+}
+
+# blocked NAME STATE: says how many threads are blocked in which of their functions, in that state, and whether
+# they were all the time.
+blocked()
+{
+	fxt report --json "$1" | python3 -c '
+import collections, json, sys
+threads = json.load(sys.stdin)["blocked_at_end"]
+names = collections.Counter()
+for thread in threads:
+    own = [f["function"] for f in thread["stack"] or () if not f["wrapper"]]
+    names[(own or ["unknown"])[0]] += thread["state"] == sys.argv[1]
+print(*sorted("%s %d" % name for name in names.items()), all(t["since_begin"] for t in threads))' "$2"
+}
+
+count=$((2 + seed % 20)) now=
+mkfifo input
+"$apps/stuck" $count <input >/dev/null &
+program=$!
+background=$program
+exec 7>input
+until_deadline is_still
+known="await_work $count join_all 1 read_input 1 True"
+# Where this user may not look into other processes, there are no stacks.
+cat /proc/$program/syscall >/dev/null 2>&1 || known="unknown $((count + 2)) True"
+"$FXT" record --duration=50ms -o stuck.fxt -p $program 2>said
+is "watched while it is stuck" "0 1" "$? $(grep -c "1 process, $((count + 2)) threads" said)"
+valid stuck.fxt
+is "where its threads are blocked" "$known" "$(blocked stuck.fxt sleeping)"
+is "the report" "1 1" "$(fxt report stuck.fxt |
+	awk '/^BLOCKED AT/ { title++ } / and '$((count - 1))' more / { crowd++ } END { print title, crowd }')"
+kill -STOP $program
+"$FXT" record -q --duration=50ms -o stopped.fxt -p $program
+kill -CONT $program
+valid stopped.fxt
+is "where it was stopped" "$known" "$(blocked stopped.fxt stopped)"
+exec 7>&-
+wait $program
+is "it goes on" 0 $?
+background=
+
 "$FXT" record -o gone.fxt -p $program 2>said
 is "a process that is gone" "125 1" "$? $(grep -c "process $program: No such process" said)"
 for bad in 0 -1 x 1x 99999999999; do

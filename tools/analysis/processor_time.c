@@ -12,8 +12,7 @@
 
 /* -- Taking ---------------------------------------------------------------------------------------- */
 
-/* Returns the thread that an event is about. */
-static uint32_t thread_of(struct fxt_reader *r, const struct fxt_record *rec)
+uint32_t fxt_told_thread(struct fxt_reader *r, const struct fxt_record *rec)
 {
 	uint64_t pid, tid;
 
@@ -37,9 +36,9 @@ static void take_fact(struct fxt_processor_time *p, struct fxt_reader *r, const 
 	} else if (fxt_text_is(&rec->name, "lost")) {
 		p->lost_records += fxt_argument_or(rec, "records", 0);
 	} else if (fxt_text_is(&rec->name, "executed")) {
-		fxt_switch_times_runs(&p->switches, r, rec, thread_of(r, rec));
+		fxt_switch_times_runs(&p->switches, r, rec, fxt_told_thread(r, rec));
 	} else if (fxt_text_is(&rec->name, "ended")) {
-		fxt_switch_times_end(&p->switches, r, rec, thread_of(r, rec));
+		fxt_switch_times_end(&p->switches, r, rec, fxt_told_thread(r, rec));
 	}
 }
 
@@ -52,7 +51,7 @@ static void take_event(struct fxt_processor_time *p, struct fxt_reader *r, const
 	if (fxt_text_is(&rec->category, "kernel")) {
 		take_fact(p, r, rec);
 	} else if (fxt_text_is(&rec->category, "sample")) {
-		thread = thread_of(r, rec);
+		thread = fxt_told_thread(r, rec);
 		fxt_switch_times_runs(&p->switches, r, rec, thread);
 		fxt_call_tree_sample(&p->tree, r, rec, thread);
 	}

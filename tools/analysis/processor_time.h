@@ -45,6 +45,9 @@ struct fxt_processor_time {
 	size_t process_count, process_capacity;
 };
 
+/* Returns the thread that an event of the kernel is about. */
+uint32_t fxt_told_thread(struct fxt_reader *r, const struct fxt_record *rec);
+
 /* Takes a whole and sound record of the kernel, of any type. */
 void fxt_processor_time_take(struct fxt_processor_time *p, struct fxt_reader *r,
 			     const struct fxt_record *rec);

@@ -61,10 +61,14 @@ static void add_losers(struct fxt_merge *m, struct fxt_overview *o, const struct
 
 void fxt_merge_add(struct fxt_merge *m, struct fxt_overview *o, const struct fxt_reader *r)
 {
-	bool fresh;
+	/* The kernel's part names the threads that no agent tells of. */
+	bool is_kernel = r->provider && fxt_provider_is_kernel(r->provider), fresh;
 
-	for (size_t i = 0; i < o->thread_count; i++) {
-		if (!o->thread_events[i] || r->threads[i].pid == FXT_KERNEL_PROVIDER_ID)
+	for (size_t i = 0; i < r->thread_count; i++) {
+		bool is_told = (i < o->thread_count && o->thread_events[i]) ||
+			       (is_kernel && r->threads[i].name.bytes);
+
+		if (!is_told || r->threads[i].pid == FXT_KERNEL_PROVIDER_ID)
 			continue;
 		fxt_map_put(&m->tids, r->threads[i].pid, r->threads[i].tid, &fresh);
 		m->threads += fresh;

@@ -293,6 +293,10 @@ static void take_kernel(struct fxt_report *report, const struct fxt_record *rec)
 					       : rec->type != FXT_RECORD_EVENT || is_chosen(report, rec) ||
 							 fxt_text_is(&rec->category, "kernel"))
 		fxt_processor_time_take(&report->processor, report->r, rec);
+	if (rec->type == FXT_RECORD_USERSPACE_OBJECT)
+		fxt_call_stacks_take(&report->who->stacks, report->r, rec);
+	else if (is_chosen_category(report, &kernel))
+		fxt_blocked_threads_take(&report->blocked, report->r, &report->who->stacks, rec);
 }
 
 /* Takes a call about descriptors. The mode of what the call has opened is known only after it was taken. */
@@ -409,6 +413,9 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 				  options->sort == FXT_SORT_TOTAL);
 	for (size_t i = 0; i < report->processor.thread_count; i++)
 		fxt_overview_mention(&report->overview, report->processor.threads[i].thread);
+	for (size_t i = 0; i < report->blocked.count; i++)
+		fxt_overview_mention(&report->overview, report->blocked.list[i].thread);
+	fxt_blocked_threads_finish(&report->blocked, r, report->overview.first_ns);
 	report->has_processes = fxt_overview_processes(&report->overview, r) > 1;
 	fxt_heap_stacks_lack(&report->heap_stacks, &report->overview);
 	replay(report);
@@ -464,6 +471,7 @@ void fxt_report_free(struct fxt_report *report)
 	fxt_descriptors_free(&report->descriptors);
 	fxt_threads_free(&report->threads);
 	fxt_chains_free(&report->chains);
+	fxt_blocked_threads_free(&report->blocked);
 	fxt_order_free(&report->order);
 	fxt_order_free(&report->ends);
 	fxt_no_wait_free(&report->no_wait);

@@ -33,6 +33,7 @@
 #include "tools/callers/stack_sums.h"
 #include "tools/callers/who.h"
 #include "tools/reading/reader.h"
+#include "report_blocked.h"
 #include "report_budget.h"
 #include "report_chains.h"
 #include "report_descriptors.h"
@@ -404,6 +405,7 @@ struct fxt_report {
 	struct fxt_thread_times threads;
 	struct fxt_chains chains;
 	struct fxt_no_wait no_wait;
+	struct fxt_blocked_threads blocked;
 	struct fxt_processor_time processor;
 	/* `order` has events by the time at which they take effect, `ends` calls and flows by that of
 	 * their ends. */

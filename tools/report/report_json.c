@@ -438,6 +438,7 @@ void fxt_report_json(const struct fxt_report *report, FILE *out)
 	put_waits(&j, report);
 	put_contended(&j, report);
 	put_blocked(&j, report);
+	fxt_blocked_threads_json(&report->blocked, &j, report->r, report->who);
 	fxt_lock_orders_json(&report->lock_orders, &j, report->r);
 	put_heaps(&j, report);
 	put_leaks(&j, report);

@@ -428,6 +428,8 @@ void fxt_report_print(const struct fxt_report *report, FILE *out)
 		print_descriptors(report, out);
 	if (computes)
 		print_processor(report, out);
+	fxt_blocked_threads_print(&report->blocked, report->r, report->who, report->has_processes,
+				  report->options.top, out);
 	fxt_threads_print(&report->threads, report->r, report->has_processes, report->options.top, out);
 	fxt_processor_print_threads(&report->processor, report->r, report->has_processes, report->options.top,
 				    out);

@@ -18,13 +18,13 @@
 /* The registers of a sample, in the kernel's order: those that unwinding needs (unwind_stack.h). */
 #if defined(__x86_64__)
 #define FXT_PERF_REGISTERS UINT64_C(0xff01ff)
-enum { FXT_PERF_REGISTER_COUNT = 17 };
+enum { FXT_PERF_REGISTER_COUNT = 17, FXT_PERF_STACK = 7, FXT_PERF_PC = 8 };
 #elif defined(__aarch64__)
 #define FXT_PERF_REGISTERS UINT64_C(0x1ffffffff)
-enum { FXT_PERF_REGISTER_COUNT = 33 };
+enum { FXT_PERF_REGISTER_COUNT = 33, FXT_PERF_STACK = 31, FXT_PERF_PC = 32 };
 #else
 #define FXT_PERF_REGISTERS UINT64_C(0)
-enum { FXT_PERF_REGISTER_COUNT = 1 };
+enum { FXT_PERF_REGISTER_COUNT = 1, FXT_PERF_STACK = 0, FXT_PERF_PC = 0 };
 #endif
 
 /* The ring of a processor. */

@@ -16,6 +16,7 @@
 
 #include "perf_events.h"
 #include "tools/common/message.h"
+#include "witness_blocked.h"
 #include "witness_trace.h"
 
 enum { STEP_MS = 100 };
@@ -60,6 +61,8 @@ static int watch(struct fxt_perf *perf, const struct fxt_witness_wish *wish, FIL
 		fxt_perf_take(perf, is_over, fxt_witness_trace_take, &trace);
 		trace.is_on |= is_told;
 	}
+	if (wish->pid)
+		fxt_witness_blocked(&trace, (uint32_t)wish->pid);
 	fxt_witness_trace_end(&trace);
 	fxt_perf_close(perf);
 	is_whole = !ferror(out);

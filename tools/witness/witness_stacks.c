@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "tools/common/message.h"
+#include "tools/programs/code_file.h"
 #include "unwind_stack.h"
 #include "writer/fxt_encode.h"
 
@@ -70,9 +71,8 @@ static const char *function_of(struct fxt_witness_trace *w, uint32_t pid, const 
 	if (*path == '[')
 		return path;
 	name = fxt_module_function(frame->module, frame->address, &start);
-	if (!name)
-		name = *freed = fxt_format("%s+0x%" PRIx64, base, start);
-	return name;
+	*freed = name ? fxt_code_name(name) : fxt_format("%s+0x%" PRIx64, base, start);
+	return *freed;
 }
 
 /* Returns the node of a frame with this caller (0: none), which is written if it is new. */
@@ -180,20 +180,26 @@ static size_t unwind(struct fxt_space *space, const struct fxt_perf_record *samp
 	return count;
 }
 
+/* Writes the nodes of these frames, the innermost first. Returns the innermost one's, or 0. */
+static uint64_t put_nodes(struct fxt_witness_trace *w, uint32_t pid, const struct frame *frames, size_t count)
+{
+	uint64_t node = 0;
+
+	while (count > 0)
+		node = node_of(w, node, &frames[--count], pid);
+	return node;
+}
+
 /* Writes a sample with these frames, the innermost first. */
 static void put_sample(struct fxt_witness_trace *w, const struct fxt_perf_record *sample, bool is_kernel,
 		       const struct frame *frames, size_t count)
 {
-	struct frame innermost = {NULL, 0};
+	struct frame innermost = count ? frames[0] : (struct frame){NULL, 0};
+	uint64_t node = put_nodes(w, sample->pid, frames, count);
 	struct fxt_string name;
 	struct fxt_arg stack;
-	uint64_t node = 0;
 	char *freed;
 
-	while (count > 0) {
-		innermost = frames[--count];
-		node = node_of(w, node, &innermost, sample->pid);
-	}
 	if (is_kernel) {
 		innermost = (struct frame){fxt_module_at(&w->spaces.modules, "[kernel]", 0), 0};
 		node = node_of(w, node, &innermost, sample->pid);
@@ -268,4 +274,12 @@ void fxt_witness_sample(struct fxt_witness_trace *w, const struct fxt_perf_recor
 	if (w->late_count == MOST_LATE)
 		fxt_witness_late(w, 0);
 	keep(w, sample, is_kernel, frames, count);
+}
+
+uint64_t fxt_witness_stack(struct fxt_witness_trace *w, const struct fxt_perf_record *thread)
+{
+	static struct frame frames[MOST_FRAMES];
+	size_t count = unwind(fxt_space_of(&w->spaces, thread->pid), thread, frames);
+
+	return put_nodes(w, thread->pid, frames, count);
 }

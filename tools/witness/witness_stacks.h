@@ -16,6 +16,10 @@ void fxt_witness_sample(struct fxt_witness_trace *w, const struct fxt_perf_recor
  * 0, writes those of all. */
 void fxt_witness_late(struct fxt_witness_trace *w, uint32_t pid);
 
+/* Writes the stack of a thread that does not run, whose registers and stack `thread` has as a sample would.
+ * Returns its innermost node, or 0. */
+uint64_t fxt_witness_stack(struct fxt_witness_trace *w, const struct fxt_perf_record *thread);
+
 /* -- In witness_trace.c -------------------------------------------------------------------------- */
 
 /* Writes words, which are whole records. */
@@ -25,8 +29,16 @@ void fxt_witness_put(struct fxt_witness_trace *w, const uint64_t *words, size_t 
  * it fits in a record, and stays valid until this was called four times. */
 struct fxt_string fxt_witness_string(struct fxt_witness_trace *w, const char *text);
 
-/* Writes an instant about the thread that a record is about, with up to two arguments more. */
+/* Returns whether a sample or switch is to be kept, and notes that something is kept of its thread. */
+bool fxt_witness_keeps(struct fxt_witness_trace *w, const struct fxt_perf_record *record);
+
+/* Writes an instant about the thread that a record is about, with some arguments more. */
+enum { FXT_WITNESS_MORE_ARGS = 3 };
 void fxt_witness_instant(struct fxt_witness_trace *w, const struct fxt_perf_record *record,
 			 struct fxt_string category, struct fxt_string name, struct fxt_args more);
+
+/* Writes such an instant of category kernel. */
+void fxt_witness_fact(struct fxt_witness_trace *w, const struct fxt_perf_record *record, const char *name,
+		      struct fxt_args more);
 
 #endif

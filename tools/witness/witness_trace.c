@@ -93,8 +93,9 @@ void fxt_witness_instant(struct fxt_witness_trace *w, const struct fxt_perf_reco
 {
 	uint64_t words[FXT_RECORD_MAX_WORDS / 8];
 	struct fxt_thread_ref ref = processor(w, record->cpu);
-	struct fxt_arg list[4] = {{FXT_ARG_KOID, fxt_witness_string(w, "process"), .u64 = record->pid},
-				  {FXT_ARG_KOID, fxt_witness_string(w, "thread"), .u64 = record->tid}};
+	struct fxt_arg list[2 + FXT_WITNESS_MORE_ARGS] = {
+		{FXT_ARG_KOID, fxt_witness_string(w, "process"), .u64 = record->pid},
+		{FXT_ARG_KOID, fxt_witness_string(w, "thread"), .u64 = record->tid}};
 
 	for (size_t i = 0; i < more.count; i++)
 		list[2 + i] = more.list[i];
@@ -104,9 +105,8 @@ void fxt_witness_instant(struct fxt_witness_trace *w, const struct fxt_perf_reco
 					 (struct fxt_args){2 + more.count, list}, 0));
 }
 
-/* Writes an instant of category kernel. */
-static void put_fact(struct fxt_witness_trace *w, const struct fxt_perf_record *record, const char *name,
-		     struct fxt_args more)
+void fxt_witness_fact(struct fxt_witness_trace *w, const struct fxt_perf_record *record, const char *name,
+		      struct fxt_args more)
 {
 	struct fxt_string called = fxt_witness_string(w, name);
 
@@ -122,7 +122,7 @@ static void tell(struct fxt_witness_trace *w, const struct fxt_perf_record *reco
 		{FXT_ARG_STRING, fxt_witness_string(w, "kernel"), .string = fxt_witness_string(w, kernel)}};
 
 	if (!w->is_told)
-		put_fact(w, record, "sampling", (struct fxt_args){2, list});
+		fxt_witness_fact(w, record, "sampling", (struct fxt_args){2, list});
 	w->is_told = true;
 }
 
@@ -188,6 +188,9 @@ void fxt_witness_trace_know(struct fxt_witness_trace *w, uint32_t pid)
 	if (tasks)
 		closedir(tasks);
 	free(path);
+	/* If none of its threads runs, this tells how long that was so. */
+	tell(w, &(struct fxt_perf_record){
+			.pid = pid, .tid = pid, .time_ns = fxt_clock_ns(CLOCK_BOOTTIME)});
 }
 
 /* Names a process or thread. `pid` is that of a thread's process. */
@@ -206,7 +209,9 @@ static void put_name(struct fxt_witness_trace *w, enum fxt_kernel_object_type ty
 static void put_names(struct fxt_witness_trace *w)
 {
 	const struct fxt_slot *slot;
+	struct fxt_map named = {0};
 	char cpu[32];
+	bool fresh;
 
 	put_name(w, FXT_OBJECT_PROCESS, FXT_KERNEL_PROVIDER_ID, 0, FXT_KERNEL_PROVIDER);
 	for (slot = fxt_map_next(&w->processors, NULL); slot; slot = fxt_map_next(&w->processors, slot)) {
@@ -219,10 +224,12 @@ static void put_names(struct fxt_witness_trace *w)
 
 		if (!w->wish->pid && fxt_space_of(&w->spaces, pid)->is_traced)
 			continue;
-		if (pid == tid)
+		fxt_map_put(&named, pid, 0, &fresh);
+		if (fresh)
 			put_name(w, FXT_OBJECT_PROCESS, pid, 0, name_of(w, pid));
 		put_name(w, FXT_OBJECT_THREAD, tid, pid, name_of(w, tid));
 	}
+	fxt_map_free(&named);
 }
 
 /* -- Taking records ---------------------------------------------------------------------------- */
@@ -266,8 +273,7 @@ static void take_mapping(struct fxt_witness_trace *w, const struct fxt_perf_reco
 			      m->path, m->inode);
 }
 
-/* Returns whether a sample or switch is to be kept. */
-static bool is_kept(struct fxt_witness_trace *w, const struct fxt_perf_record *record)
+bool fxt_witness_keeps(struct fxt_witness_trace *w, const struct fxt_perf_record *record)
 {
 	bool fresh;
 
@@ -300,11 +306,11 @@ static void take_name(struct fxt_witness_trace *w, const struct fxt_perf_record 
 		return;
 	fxt_witness_late(w, m->pid);
 	fxt_space_clear(fxt_space_of(&w->spaces, m->pid));
-	if (!is_kept(w, record))
+	if (!fxt_witness_keeps(w, record))
 		return;
 	program = (struct fxt_arg){FXT_ARG_STRING, fxt_witness_string(w, "program"),
 				   .string = fxt_witness_string(w, name_of(w, m->tid))};
-	put_fact(w, record, "executed", (struct fxt_args){1, &program});
+	fxt_witness_fact(w, record, "executed", (struct fxt_args){1, &program});
 }
 
 /* A thread begins or ends. */
@@ -321,9 +327,9 @@ static void take_task(struct fxt_witness_trace *w, const struct fxt_perf_record 
 		return;
 	if (m->header.type == PERF_RECORD_EXIT) {
 		/* The kernel tells nothing more of it, not even that it leaves its processor. */
-		if (is_kept(w, record)) {
+		if (fxt_witness_keeps(w, record)) {
 			put_switch(w, record, FXT_THREAD_DEAD, m->tid, 0);
-			put_fact(w, record, "ended", (struct fxt_args){0, NULL});
+			fxt_witness_fact(w, record, "ended", (struct fxt_args){0, NULL});
 		}
 		/* A process whose first thread ends is over as a rule; its other threads' code has no names
 		 * if it is not. */
@@ -347,7 +353,7 @@ static void put_lost(struct fxt_witness_trace *w, const struct fxt_perf_record *
 {
 	struct fxt_arg records = {FXT_ARG_UINT64, fxt_witness_string(w, "records"), .u64 = count};
 
-	put_fact(w, record, "lost", (struct fxt_args){1, &records});
+	fxt_witness_fact(w, record, "lost", (struct fxt_args){1, &records});
 }
 
 static void take_lost(struct fxt_witness_trace *w, const struct fxt_perf_record *record)
@@ -363,11 +369,11 @@ void fxt_witness_trace_take(void *context, const struct fxt_perf_record *record)
 
 	switch (record->header->type) {
 	case PERF_RECORD_SAMPLE:
-		if (is_kept(w, record))
+		if (fxt_witness_keeps(w, record))
 			fxt_witness_sample(w, record);
 		break;
 	case PERF_RECORD_SWITCH:
-		if (is_kept(w, record))
+		if (fxt_witness_keeps(w, record))
 			take_switch(w, record);
 		break;
 	case PERF_RECORD_MMAP2:

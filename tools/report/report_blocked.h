@@ -1,0 +1,40 @@
+/* fxt report: the section on threads that are blocked when fxt record -p ends, with their stacks. The
+ * kernel's part of the trace tells of them (docs/witness.md).
+ */
+#ifndef FXT_TOOLS_REPORT_BLOCKED_H
+#define FXT_TOOLS_REPORT_BLOCKED_H
+
+#include <stdio.h>
+
+#include "tools/callers/who.h"
+#include "tools/reading/reader.h"
+
+struct fxt_blocked_thread {
+	uint32_t thread;
+	uint32_t state, in;             /* symbols: of the kernel's function, and 0 if it is not known */
+	uint32_t innermost;             /* node of the stack, or FXT_NO_FRAME */
+	uint64_t since_ns, at_ns;
+	bool is_whole;                  /* it did not run in the trace, and may be blocked for longer */
+	bool is_first;                  /* of the threads of its process that are blocked in one place */
+	size_t more;                    /* how many others there are, if it is the first */
+};
+
+struct fxt_blocked_threads {
+	struct fxt_blocked_thread *list;
+	size_t count, capacity;
+	struct fxt_map left;            /* of a tid: when it left a processor last; until the end */
+};
+
+/* Takes a record of the kernel. */
+void fxt_blocked_threads_take(struct fxt_blocked_threads *b, struct fxt_reader *r,
+			      struct fxt_call_stacks *stacks, const struct fxt_record *rec);
+/* Finds for how long each was blocked, and puts the longest first. The trace began at begin_ns. */
+void fxt_blocked_threads_finish(struct fxt_blocked_threads *b, const struct fxt_reader *r, uint64_t begin_ns);
+/* Prints threads with one stack together. */
+void fxt_blocked_threads_print(const struct fxt_blocked_threads *b, const struct fxt_reader *r,
+			       struct fxt_who *who, bool with_process, size_t top, FILE *out);
+void fxt_blocked_threads_json(const struct fxt_blocked_threads *b, struct fxt_json *j,
+			      const struct fxt_reader *r, struct fxt_who *who);
+void fxt_blocked_threads_free(struct fxt_blocked_threads *b);
+
+#endif

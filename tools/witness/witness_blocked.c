@@ -1,0 +1,151 @@
+/* See witness_blocked.h. The kernel tells in /proc what a thread waits for, and where its stack is. The stack
+ * is read from the process's memory as it is; it does not change as long as the thread waits in one call. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "witness_blocked.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "tools/common/kernel_clock.h"
+#include "tools/common/message.h"
+#include "witness_stacks.h"
+
+enum {
+	TEXT_BYTES = 512,
+	STACK_BYTES = 256 << 10,        /* as much is read of a stack */
+	PAGES_MOST = STACK_BYTES / 4096 + 1,
+};
+
+struct states {
+	char letter;
+	const char *name;
+};
+
+/* Those in which a thread does not run and has not ended: proc(5). */
+static const struct states states[] = {
+	{'S', "sleeping"}, {'D', "uninterruptible"}, {'T', "stopped"}, {'t', "stopped by a debugger"}};
+
+/* Reads a file of a thread. Returns false if it is empty or cannot be read. */
+static bool read_text(uint32_t pid, uint32_t tid, const char *name, char text[TEXT_BYTES])
+{
+	char *path = fxt_format("/proc/%" PRIu32 "/task/%" PRIu32 "/%s", pid, tid, name);
+	FILE *file = fopen(path, "re");
+	size_t bytes = file ? fread(text, 1, TEXT_BYTES - 1, file) : 0;
+
+	text[bytes] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	if (file)
+		fclose(file);
+	free(path);
+	return *text;
+}
+
+/* Returns the state of a thread that is blocked, or NULL. */
+static const char *state_of(uint32_t pid, uint32_t tid)
+{
+	char text[TEXT_BYTES];
+	const char *end;
+
+	/* The name of the program, in parentheses, may have any characters. */
+	end = read_text(pid, tid, "stat", text) ? strrchr(text, ')') : NULL;
+	for (size_t i = 0; end && end[1] && i < sizeof(states) / sizeof(states[0]); i++)
+		if (end[2] == states[i].letter)
+			return states[i].name;
+	return NULL;
+}
+
+/* Finds the last two numbers of what a thread does in the kernel: its stack pointer and its address. */
+static bool find_registers(const char *text, uint64_t *stack, uint64_t *pc)
+{
+	const char *last = strrchr(text, ' ');
+	const char *before = last ? memrchr(text, ' ', (size_t)(last - text)) : NULL;
+
+	return before && sscanf(before, " %" SCNx64 " %" SCNx64, stack, pc) == 2;
+}
+
+/* Reads a stack from `from` up. Returns how many bytes there are. */
+static size_t read_stack(uint32_t pid, uint64_t from, unsigned char *stack)
+{
+	struct iovec here = {stack, STACK_BYTES}, there[PAGES_MOST];
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), at = from, end = from + STACK_BYTES;
+	size_t count;
+	ssize_t bytes;
+
+	if (end < from)
+		return 0;
+	/* What lies behind a page that cannot be read is left out, and nothing before it. */
+	for (count = 0; at < end && count < PAGES_MOST; count++) {
+		uint64_t next = (at / page + 1) * page;
+
+		next = next < end ? next : end;
+		there[count] = (struct iovec){(void *)(uintptr_t)at, next - at};
+		at = next;
+	}
+	bytes = process_vm_readv((pid_t)pid, &here, 1, there, count, 0);
+	return bytes > 0 ? (size_t)bytes : 0;
+}
+
+/* Reads the stack of a thread. `doing` says where it is; it tells nothing if this user may not know. */
+static void take_stack(struct fxt_perf_record *thread, const char *doing)
+{
+	static uint64_t registers[FXT_PERF_REGISTER_COUNT];
+	static unsigned char stack[STACK_BYTES];
+
+	if (!FXT_PERF_REGISTERS ||
+	    !find_registers(doing, &registers[FXT_PERF_STACK], &registers[FXT_PERF_PC]))
+		return;
+	thread->registers = registers;
+	thread->stack = stack;
+	thread->stack_bytes = read_stack(thread->pid, registers[FXT_PERF_STACK], stack);
+}
+
+static void put_thread(struct fxt_witness_trace *w, uint32_t pid, uint32_t tid)
+{
+	struct fxt_perf_record thread = {.pid = pid, .tid = tid, .time_ns = fxt_clock_ns(CLOCK_BOOTTIME)};
+	char doing[TEXT_BYTES], channel[TEXT_BYTES], after[TEXT_BYTES];
+	const char *state = state_of(pid, tid);
+	struct fxt_arg list[FXT_WITNESS_MORE_ARGS];
+	size_t count = 0;
+	uint64_t node;
+
+	if (!state)
+		return;
+	read_text(pid, tid, "syscall", doing);
+	read_text(pid, tid, "wchan", channel);
+	take_stack(&thread, doing);
+	/* It may have gone on meanwhile. */
+	read_text(pid, tid, "syscall", after);
+	if (strcmp(doing, after) != 0 || state_of(pid, tid) != state || !fxt_witness_keeps(w, &thread))
+		return;
+	list[count++] = (struct fxt_arg){FXT_ARG_STRING, fxt_witness_string(w, "state"),
+					 .string = fxt_witness_string(w, state)};
+	if (*channel && strcmp(channel, "0") != 0)
+		list[count++] = (struct fxt_arg){FXT_ARG_STRING, fxt_witness_string(w, "in"),
+						 .string = fxt_witness_string(w, channel)};
+	node = thread.registers ? fxt_witness_stack(w, &thread) : 0;
+	if (node)
+		list[count++] =
+			(struct fxt_arg){FXT_ARG_POINTER, fxt_witness_string(w, "stack"), .u64 = node};
+	fxt_witness_fact(w, &thread, "blocked", (struct fxt_args){count, list});
+}
+
+void fxt_witness_blocked(struct fxt_witness_trace *w, uint32_t pid)
+{
+	char *path = fxt_format("/proc/%" PRIu32 "/task", pid);
+	DIR *tasks = opendir(path);
+	const struct dirent *task;
+
+	free(path);
+	while (tasks && (task = readdir(tasks)))
+		if (atoi(task->d_name) > 0)
+			put_thread(w, pid, (uint32_t)atoi(task->d_name));
+	if (tasks)
+		closedir(tasks);
+}
