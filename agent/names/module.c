@@ -1,4 +1,5 @@
-/* See module.h. Called by symbols.c, with signals blocked and under the lock of the function table. */
+/* See module.h. Called by symbols.c, with signals blocked and under the lock of the function table. So what
+ * would take much of a stack, which may be short, is static. */
 #include "module.h"
 
 #include <string.h>
@@ -39,40 +40,63 @@ static const void *inside(const struct fxt_image *file, uint64_t offset, uint64_
 	return offset <= file->bytes && bytes <= file->bytes - offset ? file->base + offset : NULL;
 }
 
-static const Elf64_Shdr *find_table(const struct fxt_image *file, const Elf64_Ehdr *header, uint32_t type)
+/* Takes the entry with this number out of a table of the file, whose entries may lie at any address. Returns
+ * false if the file ends before it. */
+static bool take_entry(const struct fxt_image *file, uint64_t table, uint64_t number, void *entry,
+		       size_t bytes)
 {
-	const Elf64_Shdr *sections = inside(file, header->e_shoff,
-					    (uint64_t)header->e_shnum * sizeof(Elf64_Shdr));
+	const char *from = table <= file->bytes ? inside(file, table + number * bytes, bytes) : NULL;
+
+	if (from)
+		memcpy(entry, from, bytes);
+	return from;
+}
+
+static bool take_section(const struct fxt_image *file, const Elf64_Ehdr *header, uint32_t number,
+			 Elf64_Shdr *section)
+{
+	return number < header->e_shnum &&
+	       take_entry(file, header->e_shoff, number, section, sizeof(*section));
+}
+
+static bool find_table(const struct fxt_image *file, const Elf64_Ehdr *header, uint32_t type,
+		       Elf64_Shdr *table)
+{
 	unsigned i;
 
-	for (i = 0; sections && i < header->e_shnum; i++)
-		if (sections[i].sh_type == type && sections[i].sh_link < header->e_shnum)
-			return &sections[i];
-	return NULL;
+	for (i = 0; take_section(file, header, i, table); i++)
+		if (table->sh_type == type && table->sh_link < header->e_shnum)
+			return true;
+	return false;
 }
 
 static void take_symbols(struct fxt_module *module, const struct fxt_image *file, const Elf64_Ehdr *header,
 			 const Elf64_Shdr *table)
 {
-	const Elf64_Shdr *strings = (const Elf64_Shdr *)(file->base + header->e_shoff) + table->sh_link;
-	const Elf64_Sym *list = inside(file, table->sh_offset, table->sh_size);
-	size_t count = table->sh_size / sizeof(*list), bytes = count * sizeof(*module->symbols), i, n = 0;
+	static Elf64_Shdr strings;
+	static Elf64_Sym symbol;
+	size_t count = table->sh_size / sizeof(symbol), bytes = count * sizeof(*module->symbols), i, n = 0;
 	struct fxt_symbol *symbols, *other;
 
-	module->strings = inside(file, strings->sh_offset, strings->sh_size);
-	module->strings_bytes = strings->sh_size;
-	if (!list || !module->strings || !count)
+	if (!count || !inside(file, table->sh_offset, table->sh_size) ||
+	    !take_section(file, header, table->sh_link, &strings))
+		return;
+	module->strings = inside(file, strings.sh_offset, strings.sh_size);
+	module->strings_bytes = strings.sh_size;
+	if (!module->strings)
 		return;
 	symbols = fxt_sys_memory(bytes);
 	other = fxt_sys_memory(bytes);
 	for (i = 0; symbols && other && i < count; i++) {
-		unsigned type = ELF64_ST_TYPE(list[i].st_info);
+		unsigned type;
 
+		take_entry(file, table->sh_offset, i, &symbol, sizeof(symbol));
+		type = ELF64_ST_TYPE(symbol.st_info);
 		/* Functions are taken, and variables whose end is known. */
-		if ((type == STT_FUNC || (type == STT_OBJECT && list[i].st_size)) &&
-		    list[i].st_shndx != SHN_UNDEF && list[i].st_name < strings->sh_size)
-			symbols[n++] = (struct fxt_symbol){list[i].st_value, (uint32_t)list[i].st_size,
-							   list[i].st_name};
+		if ((type == STT_FUNC || (type == STT_OBJECT && symbol.st_size)) &&
+		    symbol.st_shndx != SHN_UNDEF && symbol.st_name < strings.sh_size)
+			symbols[n++] = (struct fxt_symbol){symbol.st_value, (uint32_t)symbol.st_size,
+							   symbol.st_name};
 	}
 	if (symbols && other) {
 		sort(&symbols, &other, n);
@@ -95,18 +119,16 @@ static bool was_read_before(const struct fxt_module *module, const struct stat *
 /* Finds how far the file's addresses are from those in memory. */
 static void find_bias(struct fxt_module *module)
 {
-	const Elf64_Phdr *segments;
+	static Elf64_Phdr segment;
 	unsigned i;
 
-	segments = inside(&module->file, module->header->e_phoff,
-			  (uint64_t)module->header->e_phnum * sizeof(*segments));
-	for (i = 0; segments && i < module->header->e_phnum; i++) {
-		uint64_t start = segments[i].p_offset & ~UINT64_C(4095);
+	for (i = 0; i < module->header->e_phnum &&
+		    take_entry(&module->file, module->header->e_phoff, i, &segment, sizeof(segment)); i++) {
+		uint64_t start = segment.p_offset & ~UINT64_C(4095);
 
-		if (segments[i].p_type == PT_LOAD && module->offset >= start &&
-		    module->offset < segments[i].p_offset + segments[i].p_filesz) {
-			module->bias =
-				module->low - module->offset + segments[i].p_offset - segments[i].p_vaddr;
+		if (segment.p_type == PT_LOAD && module->offset >= start &&
+		    module->offset < segment.p_offset + segment.p_filesz) {
+			module->bias = module->low - module->offset + segment.p_offset - segment.p_vaddr;
 			break;
 		}
 	}
@@ -140,7 +162,7 @@ static long read_module(void *argument)
 	struct fxt_module *module = argument;
 	int fd = fxt_sys_open(module->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
 	const Elf64_Ehdr *header;
-	const Elf64_Shdr *table;
+	static Elf64_Shdr table;
 	struct fxt_image file = {0};
 	struct stat status;
 
@@ -170,11 +192,8 @@ static long read_module(void *argument)
 	module->file = file;
 	module->header = header;
 	find_bias(module);
-	table = find_table(&file, header, SHT_SYMTAB);
-	if (!table)
-		table = find_table(&file, header, SHT_DYNSYM);
-	if (table)
-		take_symbols(module, &file, header, table);
+	if (find_table(&file, header, SHT_SYMTAB, &table) || find_table(&file, header, SHT_DYNSYM, &table))
+		take_symbols(module, &file, header, &table);
 	return 0;
 }
 
