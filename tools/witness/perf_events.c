@@ -131,7 +131,7 @@ static void open_threads(struct fxt_perf *perf, struct perf_event_attr *attr, pi
 
 	free(path);
 	while (tasks && (task = readdir(tasks))) {
-		pid_t tid = (pid_t)atoi(task->d_name);
+		pid_t tid = (pid_t)strtol(task->d_name, NULL, 10);
 		int error = tid > 0 && tid != pid ? open_thread(perf, attr, tid) : 0;
 
 		/* A thread that has ended meanwhile is not missed. */

@@ -174,7 +174,7 @@ char *fxt_witness_refusal(int error)
 		value[strcspn(value, "\n")] = '\0';
 	if (file)
 		fclose(file);
-	if (atoi(value) > 2)
+	if (strtol(value, NULL, 10) > 2)
 		return fxt_format("kernel.perf_event_paranoid is %s, and 2 is the most that lets users",
 				  value);
 	return fxt_format("perf_event_open: %s", strerror(error));

@@ -67,7 +67,11 @@ static bool find_registers(const char *text, uint64_t *stack, uint64_t *pc)
 	const char *last = strrchr(text, ' ');
 	const char *before = last ? memrchr(text, ' ', (size_t)(last - text)) : NULL;
 
-	return before && sscanf(before, " %" SCNx64 " %" SCNx64, stack, pc) == 2;
+	if (!before)
+		return false;
+	*stack = strtoull(before, NULL, 16);
+	*pc = strtoull(last, NULL, 16);
+	return *stack && *pc;
 }
 
 /* Reads a stack from `from` up. Returns how many bytes there are. */
@@ -143,9 +147,12 @@ void fxt_witness_blocked(struct fxt_witness_trace *w, uint32_t pid)
 	const struct dirent *task;
 
 	free(path);
-	while (tasks && (task = readdir(tasks)))
-		if (atoi(task->d_name) > 0)
-			put_thread(w, pid, (uint32_t)atoi(task->d_name));
+	while (tasks && (task = readdir(tasks))) {
+		uint32_t tid = (uint32_t)strtoul(task->d_name, NULL, 10);
+
+		if (tid)
+			put_thread(w, pid, tid);
+	}
 	if (tasks)
 		closedir(tasks);
 }

@@ -177,10 +177,11 @@ void fxt_witness_trace_know(struct fxt_witness_trace *w, uint32_t pid)
 	fxt_space_read(&w->spaces, fxt_space_of(&w->spaces, pid), pid);
 	while (tasks && (task = readdir(tasks))) {
 		char *comm = fxt_format("%s/%s/comm", path, task->d_name), name[32] = "";
-		FILE *file = atoi(task->d_name) ? fopen(comm, "re") : NULL;
+		uint32_t tid = (uint32_t)strtoul(task->d_name, NULL, 10);
+		FILE *file = tid ? fopen(comm, "re") : NULL;
 
 		if (file && fgets(name, sizeof(name), file))
-			set_name(w, (uint32_t)atoi(task->d_name), name, strcspn(name, "\n"));
+			set_name(w, tid, name, strcspn(name, "\n"));
 		if (file)
 			fclose(file);
 		free(comm);
