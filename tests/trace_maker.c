@@ -201,9 +201,9 @@ void sample(uint64_t pid, uint64_t tid, uint64_t at, uint64_t stack, const char 
 
 void fact(uint64_t pid, uint64_t tid, const char *name, uint64_t at, const struct argument *args)
 {
-	struct argument all[6] = {{"process", KOID, pid}, {"thread", KOID, tid}};
+	struct argument all[8] = {{"process", KOID, pid}, {"thread", KOID, tid}};
 
-	for (unsigned i = 0; i < 3 && args[i].name; i++)
+	for (unsigned i = 0; i < 5 && args[i].name; i++)
 		all[2 + i] = args[i];
 	event(INSTANT, 1, "kernel", name, at, 0, all);
 }

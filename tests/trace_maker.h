@@ -61,7 +61,7 @@ void node(uint64_t id, uint64_t parent, uint64_t mapping, uint64_t offset);
 void kernel(void);
 /* These write what the kernel tells (tools/witness/witness_trace.h): a node of the call tree, whose caller is
  * `parent` (0: none) and whose name and module may be NULL; a sample of a thread, in the node `stack` (0:
- * none) and named `name`; an instant of category kernel about a thread, with up to three arguments; and a
+ * none) and named `name`; an instant of category kernel about a thread, with up to five arguments; and a
  * switch from one thread to another, by their ids (0: somebody else's). Nodes of the agent's stacks look the
  * same in a joined trace. */
 void frame(uint64_t node, uint64_t parent, const char *name, const char *module, uint64_t offset);

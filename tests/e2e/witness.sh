@@ -157,13 +157,13 @@ exec 6>&-
 
 # A program that is stuck: each of its threads is blocked in a function that is known.
 
-# is_still: returns whether all threads of the program were there and blocked, now and the last time.
+# is_still: returns whether the program has so many $threads, and all are blocked, now and the last time.
 is_still()
 {
 	local before=$now
 
 	now=$(cat /proc/$program/task/*/stat /proc/$program/task/*/status | grep -e ' S ' -e ctxt_switches)
-	test "$(grep -c ' S ' <<<"$now")" = $((count + 2)) && test "$now" = "$before"
+	test "$(grep -c ' S ' <<<"$now")" = $threads && test "$now" = "$before"
 }
 
 # blocked NAME STATE: says how many threads are blocked in which of their functions, in that state, and whether
@@ -181,6 +181,7 @@ print(*sorted("%s %d" % name for name in names.items()), all(t["since_begin"] fo
 }
 
 count=$((2 + seed % 20)) now=
+threads=$((count + 2))
 mkfifo input
 "$apps/stuck" $count <input >/dev/null &
 program=$!
@@ -189,9 +190,9 @@ exec 7>input
 until_deadline is_still
 known="await_work $count join_all 1 read_input 1 True"
 # Where this user may not look into other processes, there are no stacks.
-cat /proc/$program/syscall >/dev/null 2>&1 || known="unknown $((count + 2)) True"
+cat /proc/$program/syscall >/dev/null 2>&1 || known="unknown $threads True"
 "$FXT" record --duration=50ms -o stuck.fxt -p $program 2>said
-is "watched while it is stuck" "0 1" "$? $(grep -c "1 process, $((count + 2)) threads" said)"
+is "watched while it is stuck" "0 1" "$? $(grep -c "1 process, $threads threads" said)"
 valid stuck.fxt
 is "where its threads are blocked" "$known" "$(blocked stuck.fxt sleeping)"
 is "the report" "1 1" "$(fxt report stuck.fxt |
@@ -205,6 +206,35 @@ exec 7>&-
 wait $program
 is "it goes on" 0 $?
 background=
+
+# Two threads that wait for each other's locks, and one that waits for itself.
+
+# circle FILE: says in which functions threads wait that are in a deadlock, and whether each waits for another
+# of them or for itself.
+circle()
+{
+	fxt report --json "$1" | python3 -c '
+import json, sys
+threads = [t for t in json.load(sys.stdin)["blocked_at_end"] if t["deadlock"]]
+tids = {t["tid"] for t in threads}
+print(*sorted([f["function"] for f in t["stack"] if not f["wrapper"]][0] for t in threads),
+      tids == {t["waits_for"] for t in threads}, all(t["lock"] for t in threads))'
+}
+
+for run in "deadlock 3 rotate_log transfer" "locks_itself 1 Guard::Guard"; do
+	read -r name threads functions <<<"$run"
+	now=
+	"$apps/$name" >ready &
+	program=$!
+	background=$program
+	until_deadline test -s ready
+	until_deadline is_still
+	"$FXT" record -q --duration=50ms -o circle.fxt -p $program
+	valid circle.fxt
+	! cat /proc/$program/syscall >/dev/null 2>&1 ||
+		is "$name: who waits for whom" "$functions True True" "$(circle circle.fxt)"
+	kill_background
+done
 
 "$FXT" record -o gone.fxt -p $program 2>said
 is "a process that is gone" "125 1" "$? $(grep -c "process $program: No such process" said)"

@@ -5,6 +5,7 @@
 
 #include "report_blocked.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,8 @@ void fxt_blocked_threads_take(struct fxt_blocked_threads *b, struct fxt_reader *
 {
 	uint64_t at_ns = fxt_ns(rec->provider, rec->ticks);
 	const struct fxt_text *state, *in;
+	uint64_t awaited;
+	uint32_t thread;
 	bool fresh;
 
 	if (rec->type == FXT_RECORD_SCHEDULING && rec->subtype == FXT_SCHEDULING_SWITCH && rec->id)
@@ -28,12 +31,16 @@ void fxt_blocked_threads_take(struct fxt_blocked_threads *b, struct fxt_reader *
 		return;
 	state = fxt_argument_text(rec, "state");
 	in = fxt_argument_text(rec, "in");
+	thread = fxt_told_thread(r, rec);
+	awaited = fxt_argument_or(rec, "waits_for", 0);
 	b->list = fxt_grow(b->list, &b->capacity, b->count + 1, sizeof(*b->list));
 	b->list[b->count++] = (struct fxt_blocked_thread){
-		.thread = fxt_told_thread(r, rec),
+		.thread = thread,
 		.state = state ? fxt_symbol(r, state) : 0,
 		.in = in ? fxt_symbol(r, in) : 0,
 		.innermost = fxt_call_stack_of(stacks, rec),
+		.lock = fxt_argument_or(rec, "lock", 0),
+		.awaited = awaited ? fxt_thread_of(r, r->threads[thread].pid, awaited) : FXT_NO_THREAD,
 		.at_ns = at_ns,
 	};
 }
@@ -42,6 +49,8 @@ static int by_time(const void *a, const void *b)
 {
 	const struct fxt_blocked_thread *x = a, *y = b;
 
+	if (x->is_in_circle != y->is_in_circle)
+		return x->is_in_circle ? -1 : 1;
 	if (x->since_ns != y->since_ns)
 		return x->since_ns > y->since_ns ? 1 : -1;
 	if (x->innermost != y->innermost)
@@ -49,16 +58,53 @@ static int by_time(const void *a, const void *b)
 	return (x->thread > y->thread) - (x->thread < y->thread);
 }
 
-/* Puts threads of a process together that are blocked in one place. */
+/* Finds the threads that wait for each other. Each waits for one other at the most, so a walk from a thread to
+ * whom it waits for ends, or comes to where an earlier walk was, or to where it was itself: a circle. */
+static void find_circles(struct fxt_blocked_threads *b)
+{
+	struct fxt_map places = {0};
+	size_t *walks = fxt_alloc(b->count ? b->count : 1, sizeof(*walks));
+	const struct fxt_slot *s;
+	bool fresh;
+
+	for (size_t i = 0; i < b->count; i++)
+		fxt_map_put(&places, b->list[i].thread, 0, &fresh)->value[0] = i;
+	for (size_t i = 0; i < b->count; i++) {
+		size_t at = i;
+
+		while (!walks[at]) {
+			walks[at] = i + 1;
+			s = fxt_map_find(&places, b->list[at].awaited, 0);
+			if (!s)
+				break;
+			at = s->value[0];
+		}
+		s = fxt_map_find(&places, b->list[at].awaited, 0);
+		while (s && walks[at] == i + 1 && !b->list[at].is_in_circle) {
+			b->list[at].is_in_circle = true;
+			at = s->value[0];
+			s = fxt_map_find(&places, b->list[at].awaited, 0);
+		}
+	}
+	free(walks);
+	fxt_map_free(&places);
+}
+
+/* Puts threads together that are blocked in one place: for one lock or thread, if it is known. */
 static void group(struct fxt_blocked_threads *b, const struct fxt_reader *r)
 {
 	struct fxt_map groups = {0};
 
 	for (size_t i = 0; i < b->count; i++) {
 		struct fxt_blocked_thread *one = &b->list[i];
-		struct fxt_slot *s = fxt_map_put(&groups, r->threads[one->thread].pid,
-						 (uint64_t)one->innermost << 32 | one->in, &one->is_first);
+		uint64_t what = one->lock			? one->lock
+				: one->awaited != FXT_NO_THREAD ? UINT64_MAX - one->awaited
+								: r->threads[one->thread].pid;
+		struct fxt_slot *s;
 
+		if (one->is_in_circle)
+			continue;
+		s = fxt_map_put(&groups, what, (uint64_t)one->innermost << 32 | one->in, &one->is_first);
 		if (one->is_first)
 			s->value[0] = i;
 		else
@@ -77,6 +123,7 @@ void fxt_blocked_threads_finish(struct fxt_blocked_threads *b, const struct fxt_
 		one->since_ns = s ? s->value[0] : begin_ns;
 	}
 	fxt_map_free(&b->left);
+	find_circles(b);
 	if (b->count)
 		qsort(b->list, b->count, sizeof(*b->list), by_time);
 	group(b, r);
@@ -141,6 +188,41 @@ static void print_row(const struct fxt_blocked_thread *one, const struct fxt_rea
 	free(thread);
 }
 
+/* Returns what a thread waits for, "mutex 0x55d0 that app 12 holds" or "the end of app 12"; NULL: that is not
+ * known. */
+static char *awaited_label(const struct fxt_blocked_thread *one, const struct fxt_reader *r,
+			   bool with_process)
+{
+	char *thread = one->awaited == FXT_NO_THREAD ? NULL : fxt_thread_label(r, one->awaited, with_process);
+	const char *who = one->awaited == one->thread ? "it" : thread;
+	char *label = NULL;
+
+	if (one->lock && thread)
+		label = fxt_format("mutex 0x%" PRIx64 " that %s holds%s", one->lock, who,
+				   one->awaited == one->thread ? " itself" : "");
+	else if (one->lock)
+		label = fxt_format("mutex 0x%" PRIx64, one->lock);
+	else if (thread)
+		label = fxt_format("the end of %s", thread);
+	free(thread);
+	return label;
+}
+
+/* Prints a thread that waits for itself, through any number of others. */
+static void print_in_circle(const struct fxt_blocked_thread *one, const struct fxt_reader *r,
+			    struct fxt_who *who, bool with_process, size_t top, FILE *out)
+{
+	char *thread = fxt_thread_label(r, one->thread, with_process);
+	char *awaited = awaited_label(one, r, with_process);
+
+	fxt_put_line(out, fxt_format("  %s has waited %s%s", thread, one->is_whole ? "> " : "",
+				     fxt_duration(fxt_ns_between(one->since_ns, one->at_ns)).text));
+	fxt_put_line(out, fxt_format("      for %s", awaited));
+	fxt_who_print(who, FXT_FOR_LOCK, one->innermost, top, out);
+	free(awaited);
+	free(thread);
+}
+
 /* Prints the stack. That of a first thread is worth lines, because its program hangs. */
 static void print_stack(const struct fxt_blocked_thread *one, const struct fxt_reader *r, struct fxt_who *who,
 			size_t top, FILE *out)
@@ -157,19 +239,35 @@ static void print_stack(const struct fxt_blocked_thread *one, const struct fxt_r
 	free(line);
 }
 
+bool fxt_blocked_threads_is_deadlock(const struct fxt_blocked_threads *b)
+{
+	return b->count && b->list[0].is_in_circle;
+}
+
 void fxt_blocked_threads_print(const struct fxt_blocked_threads *b, const struct fxt_reader *r,
 			       struct fxt_who *who, bool with_process, size_t top, FILE *out)
 {
-	size_t shown = 0;
+	size_t shown = 0, circles = 0;
+	char *awaited;
 
-	if (!b->count)
+	if (fxt_blocked_threads_is_deadlock(b))
+		fputs("\nDEADLOCK\n", out);
+	for (; circles < b->count && b->list[circles].is_in_circle; circles++)
+		if (circles < top)
+			print_in_circle(&b->list[circles], r, who, with_process, top, out);
+	fxt_put_more(out, circles, top);
+	if (circles == b->count)
 		return;
 	fxt_put_title(out, "BLOCKED AT THE END", LABEL);
 	fprintf(out, FIGURES " in\n", "for");
-	for (size_t i = 0; i < b->count; i++) {
+	for (size_t i = circles; i < b->count; i++) {
 		if (!b->list[i].is_first || shown++ >= top)
 			continue;
 		print_row(&b->list[i], r, who, with_process, out);
+		awaited = awaited_label(&b->list[i], r, with_process);
+		if (awaited)
+			fxt_put_line(out, fxt_format("      for %s", awaited));
+		free(awaited);
 		print_stack(&b->list[i], r, who, top, out);
 	}
 	fxt_put_more(out, shown, top);
@@ -181,10 +279,16 @@ void fxt_blocked_threads_json(const struct fxt_blocked_threads *b, struct fxt_js
 	fxt_json_array(j, "blocked_at_end");
 	for (size_t i = 0; i < b->count; i++) {
 		const struct fxt_blocked_thread *one = &b->list[i];
+		char lock[24];
 
 		fxt_report_json_thread(j, NULL, r, one->thread);
 		fxt_json_symbol(j, "state", r, one->state);
 		fxt_json_symbol(j, "kernel_function", r, one->in);
+		snprintf(lock, sizeof(lock), "0x%" PRIx64, one->lock);
+		fxt_json_string(j, "lock", one->lock ? lock : NULL);
+		if (one->awaited != FXT_NO_THREAD)
+			fxt_json_u64(j, "waits_for", r->threads[one->awaited].tid);
+		fxt_json_bool(j, "deadlock", one->is_in_circle);
 		fxt_json_u64(j, "since_ns", one->since_ns);
 		fxt_json_u64(j, "at_ns", one->at_ns);
 		fxt_json_bool(j, "since_begin", one->is_whole);

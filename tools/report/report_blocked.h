@@ -9,12 +9,18 @@
 #include "tools/callers/who.h"
 #include "tools/reading/reader.h"
 
+/* The thread that a thread waits for is not known. */
+#define FXT_NO_THREAD UINT32_MAX
+
 struct fxt_blocked_thread {
 	uint32_t thread;
 	uint32_t state, in;             /* symbols: of the kernel's function, and 0 if it is not known */
 	uint32_t innermost;             /* node of the stack, or FXT_NO_FRAME */
+	uint64_t lock;                  /* the mutex that it waits for; 0: none is known */
+	uint32_t awaited;               /* the thread that holds it, or whose end it waits for */
 	uint64_t since_ns, at_ns;
 	bool is_whole;                  /* it did not run in the trace, and may be blocked for longer */
+	bool is_in_circle;              /* whom it waits for waits, through any number of others, for it */
 	bool is_first;                  /* of the threads of its process that are blocked in one place */
 	size_t more;                    /* how many others there are, if it is the first */
 };
@@ -28,9 +34,12 @@ struct fxt_blocked_threads {
 /* Takes a record of the kernel. */
 void fxt_blocked_threads_take(struct fxt_blocked_threads *b, struct fxt_reader *r,
 			      struct fxt_call_stacks *stacks, const struct fxt_record *rec);
-/* Finds for how long each was blocked, and puts the longest first. The trace began at begin_ns. */
+/* Finds for how long each was blocked, and which of them wait for each other, and puts these and the longest
+ * first. The trace began at begin_ns. */
 void fxt_blocked_threads_finish(struct fxt_blocked_threads *b, const struct fxt_reader *r, uint64_t begin_ns);
-/* Prints threads with one stack together. */
+/* Returns whether some threads wait for each other in a circle. */
+bool fxt_blocked_threads_is_deadlock(const struct fxt_blocked_threads *b);
+/* Prints threads in a circle with all of their stacks, and others that are blocked in one place together. */
 void fxt_blocked_threads_print(const struct fxt_blocked_threads *b, const struct fxt_reader *r,
 			       struct fxt_who *who, bool with_process, size_t top, FILE *out);
 void fxt_blocked_threads_json(const struct fxt_blocked_threads *b, struct fxt_json *j,

@@ -393,6 +393,12 @@ static int by_cost(const void *a, const void *b)
 	return x->cost_ns != y->cost_ns ? (x->cost_ns > y->cost_ns ? -1 : 1) : 0;
 }
 
+static void print_at_end(const struct fxt_report *report, FILE *out)
+{
+	fxt_blocked_threads_print(&report->blocked, report->r, report->who, report->has_processes,
+				  report->options.top, out);
+}
+
 /* Puts the sections in order. For a program that does not go on, figures are of no use. So the threads
  * that are stuck come first, then the calls that were open when the trace ended and the last lines that
  * the program wrote; but not if these calls are merely those of threads that nobody waited for when the
@@ -403,6 +409,7 @@ static int by_cost(const void *a, const void *b)
 void fxt_report_print(const struct fxt_report *report, FILE *out)
 {
 	bool is_stuck = fxt_contention_is_deadlock(&report->contention) ||
+			fxt_blocked_threads_is_deadlock(&report->blocked) ||
 			fxt_calls_in_progress_is_stuck(&report->open, report->r);
 	bool leaks_memory = fxt_heaps_is_leaking(&report->heaps) ||
 			    fxt_heap_askers_leak(&report->askers, &report->heap_stacks);
@@ -426,10 +433,12 @@ void fxt_report_print(const struct fxt_report *report, FILE *out)
 		print_heap(report, out);
 	if (leaks_descriptors)
 		print_descriptors(report, out);
+	if (is_stuck)
+		print_at_end(report, out);
 	if (computes)
 		print_processor(report, out);
-	fxt_blocked_threads_print(&report->blocked, report->r, report->who, report->has_processes,
-				  report->options.top, out);
+	if (!is_stuck)
+		print_at_end(report, out);
 	fxt_threads_print(&report->threads, report->r, report->has_processes, report->options.top, out);
 	fxt_processor_print_threads(&report->processor, report->r, report->has_processes, report->options.top,
 				    out);

@@ -8,8 +8,10 @@
 
 #include <dirent.h>
 #include <inttypes.h>
+#include <linux/futex.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -110,12 +112,68 @@ static void take_stack(struct fxt_perf_record *thread, const char *doing)
 	thread->stack_bytes = read_stack(thread->pid, registers[FXT_PERF_STACK], stack);
 }
 
+/* What a thread waits for in the system call futex. */
+struct futex_wait {
+	uint64_t address;               /* of the futex; 0: it waits in another call */
+	uint32_t value;                 /* that it had */
+	uint32_t owner;                 /* what stands where a mutex of glibc has the thread that holds it */
+};
+
+static struct futex_wait take_futex(uint32_t pid, const char *doing)
+{
+	enum { OWNER = 8 };             /* __owner of pthread_mutex_t, on all processors with 64 bits */
+	char *end;
+	bool is_futex = strtol(doing, &end, 10) == SYS_futex && end > doing;
+	uint64_t address = is_futex ? strtoull(end, &end, 16) : 0, operation = strtoull(end, &end, 16);
+	struct futex_wait wait = {.address = address, .value = (uint32_t)strtoull(end, NULL, 16)};
+	struct iovec here = {&wait.owner, sizeof(wait.owner)};
+	struct iovec there = {(void *)(uintptr_t)(address + OWNER), sizeof(wait.owner)};
+
+	operation &= FUTEX_CMD_MASK;
+	if (operation != FUTEX_WAIT && operation != FUTEX_WAIT_BITSET && operation != FUTEX_LOCK_PI)
+		wait.address = 0;
+	if (!wait.address || process_vm_readv((pid_t)pid, &here, 1, &there, 1, 0) != (ssize_t)sizeof(wait.owner))
+		wait.owner = 0;
+	return wait;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t bytes = strlen(text), least = strlen(end);
+
+	return bytes >= least && strcmp(text + bytes - least, end) == 0;
+}
+
+/* Adds the mutex that a thread waits for, and the thread that holds it; or the thread whose end it waits for.
+ * `call` is the function of glibc that it waits in: what the futex is depends on that. */
+static size_t add_awaited(struct fxt_witness_trace *w, uint32_t pid, const char *call,
+			  const struct futex_wait *wait, struct fxt_arg *list, size_t count)
+{
+	const char *name = call + strspn(call, "_");
+	bool is_mutex = !strncmp(name, "pthread_mutex_", strlen("pthread_mutex_")) && ends_with(name, "lock");
+	bool is_join = !strncmp(name, "pthread_", strlen("pthread_")) && strstr(name, "join");
+	uint32_t thread = is_mutex ? wait->owner : is_join ? wait->value : 0;
+	char text[TEXT_BYTES];
+
+	if (!wait->address)
+		return count;
+	if (is_mutex)
+		list[count++] = (struct fxt_arg){FXT_ARG_POINTER, fxt_witness_string(w, "lock"),
+						 .u64 = wait->address};
+	/* It may have ended. */
+	if (thread && read_text(pid, thread, "stat", text))
+		list[count++] = (struct fxt_arg){FXT_ARG_KOID, fxt_witness_string(w, "waits_for"),
+						 .u64 = thread};
+	return count;
+}
+
 static void put_thread(struct fxt_witness_trace *w, uint32_t pid, uint32_t tid)
 {
 	struct fxt_perf_record thread = {.pid = pid, .tid = tid, .time_ns = fxt_clock_ns(CLOCK_BOOTTIME)};
-	char doing[TEXT_BYTES], channel[TEXT_BYTES], after[TEXT_BYTES];
+	char doing[TEXT_BYTES], channel[TEXT_BYTES], after[TEXT_BYTES], *call = NULL;
 	const char *state = state_of(pid, tid);
 	struct fxt_arg list[FXT_WITNESS_MORE_ARGS];
+	struct futex_wait wait;
 	size_t count = 0;
 	uint64_t node;
 
@@ -124,6 +182,7 @@ static void put_thread(struct fxt_witness_trace *w, uint32_t pid, uint32_t tid)
 	read_text(pid, tid, "syscall", doing);
 	read_text(pid, tid, "wchan", channel);
 	take_stack(&thread, doing);
+	wait = take_futex(pid, doing);
 	/* It may have gone on meanwhile. */
 	read_text(pid, tid, "syscall", after);
 	if (strcmp(doing, after) != 0 || state_of(pid, tid) != state || !fxt_witness_keeps(w, &thread))
@@ -133,11 +192,14 @@ static void put_thread(struct fxt_witness_trace *w, uint32_t pid, uint32_t tid)
 	if (*channel && strcmp(channel, "0") != 0)
 		list[count++] = (struct fxt_arg){FXT_ARG_STRING, fxt_witness_string(w, "in"),
 						 .string = fxt_witness_string(w, channel)};
-	node = thread.registers ? fxt_witness_stack(w, &thread) : 0;
+	node = thread.registers ? fxt_witness_stack(w, &thread, &call) : 0;
 	if (node)
 		list[count++] =
 			(struct fxt_arg){FXT_ARG_POINTER, fxt_witness_string(w, "stack"), .u64 = node};
+	if (call)
+		count = add_awaited(w, pid, call, &wait, list, count);
 	fxt_witness_fact(w, &thread, "blocked", (struct fxt_args){count, list});
+	free(call);
 }
 
 void fxt_witness_blocked(struct fxt_witness_trace *w, uint32_t pid)

@@ -276,10 +276,24 @@ void fxt_witness_sample(struct fxt_witness_trace *w, const struct fxt_perf_recor
 	keep(w, sample, is_kernel, frames, count);
 }
 
-uint64_t fxt_witness_stack(struct fxt_witness_trace *w, const struct fxt_perf_record *thread)
+static bool is_of_glibc(const struct frame *frame)
+{
+	const char *path = frame->module ? fxt_module_path(frame->module) : "", *base = strrchr(path, '/');
+
+	return base && (!strcmp(base, "/libc.so.6") || !strcmp(base, "/libpthread.so.0"));
+}
+
+uint64_t fxt_witness_stack(struct fxt_witness_trace *w, const struct fxt_perf_record *thread, char **call)
 {
 	static struct frame frames[MOST_FRAMES];
-	size_t count = unwind(fxt_space_of(&w->spaces, thread->pid), thread, frames);
+	size_t count = unwind(fxt_space_of(&w->spaces, thread->pid), thread, frames), of_glibc = 0;
+	uint64_t start;
+	const char *name = NULL;
 
+	while (of_glibc < count && is_of_glibc(&frames[of_glibc]))
+		of_glibc++;
+	if (of_glibc)
+		name = fxt_module_function(frames[of_glibc - 1].module, frames[of_glibc - 1].address, &start);
+	*call = name ? fxt_code_name(name) : NULL;
 	return put_nodes(w, thread->pid, frames, count);
 }

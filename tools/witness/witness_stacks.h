@@ -17,8 +17,9 @@ void fxt_witness_sample(struct fxt_witness_trace *w, const struct fxt_perf_recor
 void fxt_witness_late(struct fxt_witness_trace *w, uint32_t pid);
 
 /* Writes the stack of a thread that does not run, whose registers and stack `thread` has as a sample would.
- * Returns its innermost node, or 0. */
-uint64_t fxt_witness_stack(struct fxt_witness_trace *w, const struct fxt_perf_record *thread);
+ * Returns its innermost node, or 0. *call is the function of the C library (glibc) that the thread is in, as
+ * the program has called it, and the caller frees it; NULL: none is known. */
+uint64_t fxt_witness_stack(struct fxt_witness_trace *w, const struct fxt_perf_record *thread, char **call);
 
 /* -- In witness_trace.c -------------------------------------------------------------------------- */
 
@@ -33,7 +34,7 @@ struct fxt_string fxt_witness_string(struct fxt_witness_trace *w, const char *te
 bool fxt_witness_keeps(struct fxt_witness_trace *w, const struct fxt_perf_record *record);
 
 /* Writes an instant about the thread that a record is about, with some arguments more. */
-enum { FXT_WITNESS_MORE_ARGS = 3 };
+enum { FXT_WITNESS_MORE_ARGS = 5 };
 void fxt_witness_instant(struct fxt_witness_trace *w, const struct fxt_perf_record *record,
 			 struct fxt_string category, struct fxt_string name, struct fxt_args more);
 
