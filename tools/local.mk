@@ -47,6 +47,8 @@ ANALYSIS_FILES = \
 	tools/analysis/call_tree.h \
 	tools/analysis/categories.c \
 	tools/analysis/categories.h \
+	tools/analysis/circles.c \
+	tools/analysis/circles.h \
 	tools/analysis/demangle.c \
 	tools/analysis/demangle.h \
 	tools/analysis/flights.c \

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "report.h"
+#include "tools/analysis/circles.h"
 #include "tools/analysis/processor_time.h"
 #include "tools/common/message.h"
 #include "tools/printing/json.h"
@@ -58,36 +59,26 @@ static int by_time(const void *a, const void *b)
 	return (x->thread > y->thread) - (x->thread < y->thread);
 }
 
-/* Finds the threads that wait for each other. Each waits for one other at the most, so a walk from a thread to
- * whom it waits for ends, or comes to where an earlier walk was, or to where it was itself: a circle. */
+/* Finds the threads that wait for each other. */
 static void find_circles(struct fxt_blocked_threads *b)
 {
+	size_t *awaited = fxt_alloc(b->count ? b->count : 1, sizeof(*awaited));
+	bool *is_in_circle = fxt_alloc(b->count ? b->count : 1, sizeof(*is_in_circle)), fresh;
 	struct fxt_map places = {0};
-	size_t *walks = fxt_alloc(b->count ? b->count : 1, sizeof(*walks));
-	const struct fxt_slot *s;
-	bool fresh;
 
 	for (size_t i = 0; i < b->count; i++)
 		fxt_map_put(&places, b->list[i].thread, 0, &fresh)->value[0] = i;
 	for (size_t i = 0; i < b->count; i++) {
-		size_t at = i;
+		const struct fxt_slot *s = fxt_map_find(&places, b->list[i].awaited, 0);
 
-		while (!walks[at]) {
-			walks[at] = i + 1;
-			s = fxt_map_find(&places, b->list[at].awaited, 0);
-			if (!s)
-				break;
-			at = s->value[0];
-		}
-		s = fxt_map_find(&places, b->list[at].awaited, 0);
-		while (s && walks[at] == i + 1 && !b->list[at].is_in_circle) {
-			b->list[at].is_in_circle = true;
-			at = s->value[0];
-			s = fxt_map_find(&places, b->list[at].awaited, 0);
-		}
+		awaited[i] = s ? s->value[0] : b->count;
 	}
-	free(walks);
+	fxt_find_circles(awaited, b->count, is_in_circle);
+	for (size_t i = 0; i < b->count; i++)
+		b->list[i].is_in_circle = is_in_circle[i];
 	fxt_map_free(&places);
+	free(is_in_circle);
+	free(awaited);
 }
 
 /* Puts threads together that are blocked in one place: for one lock or thread, if it is known. */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "report.h"
+#include "tools/analysis/circles.h"
 #include "tools/common/message.h"
 
 static uint32_t place_of(struct fxt_reader *r, const struct fxt_record *rec, const char *name)
@@ -271,27 +272,19 @@ int64_t fxt_contention_holder(const struct fxt_contention *c, const struct fxt_r
 	return s ? (int64_t)s->value[0] : -1;
 }
 
-/* Finds the threads in circles: those that a walk from holder to holder leads back to. A walk ends where
- * it or an older one has been, so all of them together take no more steps than there are threads. */
+/* Finds the threads in circles: those that a walk from holder to holder leads back to. */
 static void find_circles(struct fxt_contention *c, const struct fxt_reader *r)
 {
-	/* by thread: the number of the walk that was there first, from 1 up */
-	size_t *walks = fxt_alloc(c->blocked_count, sizeof(*walks));
+	size_t count = c->blocked_count, *holders = fxt_alloc(count ? count : 1, sizeof(*holders));
+	bool *is_in_circle = fxt_alloc(count ? count : 1, sizeof(*is_in_circle));
 
-	for (size_t i = 0; i < c->blocked_count; i++) {
-		int64_t at = (int64_t)i;
-
-		while (at >= 0 && (size_t)at < c->blocked_count && !walks[at]) {
-			walks[at] = i + 1;
-			at = fxt_contention_holder(c, r, (size_t)at);
-		}
-		while (at >= 0 && (size_t)at < c->blocked_count && walks[at] == i + 1 &&
-		       !c->blocked[at].is_in_circle) {
-			c->blocked[at].is_in_circle = true;
-			at = fxt_contention_holder(c, r, (size_t)at);
-		}
-	}
-	free(walks);
+	for (size_t i = 0; i < count; i++)
+		holders[i] = (size_t)fxt_contention_holder(c, r, i);
+	fxt_find_circles(holders, count, is_in_circle);
+	for (size_t i = 0; i < count; i++)
+		c->blocked[i].is_in_circle = is_in_circle[i];
+	free(is_in_circle);
+	free(holders);
 }
 
 void fxt_contention_finish(struct fxt_contention *c, struct fxt_reader *r, struct fxt_who *who,
