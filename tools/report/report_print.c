@@ -393,6 +393,7 @@ static int by_cost(const void *a, const void *b)
 	return x->cost_ns != y->cost_ns ? (x->cost_ns > y->cost_ns ? -1 : 1) : 0;
 }
 
+/* Prints the threads of a watched process that are blocked at the end. */
 static void print_at_end(const struct fxt_report *report, FILE *out)
 {
 	fxt_blocked_threads_print(&report->blocked, report->r, report->who, report->has_processes,
@@ -426,6 +427,7 @@ void fxt_report_print(const struct fxt_report *report, FILE *out)
 		   leaks_memory && !is_stuck, out);
 	fxt_contention_print_blocked(report, out);
 	if (is_stuck) {
+		print_at_end(report, out);
 		print_open(report, out);
 		print_log(report, out);
 	}
@@ -433,8 +435,6 @@ void fxt_report_print(const struct fxt_report *report, FILE *out)
 		print_heap(report, out);
 	if (leaks_descriptors)
 		print_descriptors(report, out);
-	if (is_stuck)
-		print_at_end(report, out);
 	if (computes)
 		print_processor(report, out);
 	if (!is_stuck)
