@@ -15,6 +15,7 @@
 #include "tools/common/kernel_clock.h"
 #include "tools/witness/perf_events.h"
 #include "tools/witness/spaces.h"
+#include "tools/witness/unwind_call.h"
 #include "tools/witness/unwind_stack.h"
 
 /* -- Mappings ---------------------------------------------------------------------------------------- */
@@ -316,6 +317,107 @@ START_TEST(frame_pointers)
 }
 END_TEST
 
+#if defined(__x86_64__)
+enum { CODE_BYTES = 4096, FUNCTION = 2048, OTHER = 3000, WORD_AT = 1024, STUB = 1100, STACK_WORDS = 512 };
+enum how { DIRECT, BY_STUB, BY_STUB_ENDBR, BY_STUB_BND, BY_WORD, HOWS, BY_REGISTER, OF_ANOTHER };
+
+static unsigned char code[CODE_BYTES];
+
+static uint64_t address_of(size_t at)
+{
+	return (uint64_t)(uintptr_t)(code + at);
+}
+
+/* Writes an instruction that ends with the distance to `target`. Returns the place behind it. */
+static size_t put_relative(size_t at, const char *instruction, size_t bytes, size_t target)
+{
+	int32_t distance = (int32_t)target - (int32_t)(at + bytes + 4);
+
+	memcpy(code + at, instruction, bytes);
+	memcpy(code + at + bytes, &distance, sizeof(distance));
+	return at + bytes + 4;
+}
+
+/* Writes a call at a random place, and returns the address behind it. Calls of the function, and others, have
+ * places of their own. */
+static uint64_t put_a_call(enum how how)
+{
+	size_t at = 16 * (1 + random_below(30) + (how < HOWS ? 30 : 0));
+
+	switch (how) {
+	case DIRECT:
+		return address_of(put_relative(at, "\xe8", 1, FUNCTION));
+	case BY_STUB:
+		put_relative(STUB, "\xff\x25", 2, WORD_AT);
+		return address_of(put_relative(at, "\xe8", 1, STUB));
+	case BY_STUB_ENDBR:
+		put_relative(STUB, "\xf3\x0f\x1e\xfa\xff\x25", 6, WORD_AT);
+		return address_of(put_relative(at, "\xe8", 1, STUB));
+	case BY_STUB_BND:
+		put_relative(STUB, "\xf3\x0f\x1e\xfa\xf2\xff\x25", 7, WORD_AT);
+		return address_of(put_relative(at, "\xe8", 1, STUB));
+	case BY_WORD:
+		return address_of(put_relative(at, "\xff\x15", 2, WORD_AT));
+	case OF_ANOTHER:
+		return address_of(put_relative(at, "\xe8", 1, OTHER));
+	default:
+		memcpy(code + at, "\xff\xd0", 2);
+		return address_of(at + 2);
+	}
+}
+
+/* A frame is found by the call of the function, whatever else lies on the stack before it. */
+START_TEST(calls)
+{
+	static uint64_t stack[STACK_WORDS], registers[FXT_PERF_REGISTER_COUNT];
+	struct fxt_perf_record sample = {
+		.registers = registers, .stack = (unsigned char *)stack, .stack_bytes = sizeof(stack)};
+	struct fxt_spaces spaces = {0};
+	struct fxt_space *space = fxt_space_of(&spaces, 7);
+	size_t place, i;
+	uint64_t begin, word = 0, caller, frame;
+	enum how how;
+	struct fxt_unwind unwind;
+
+	random_seed(4000 + (uint64_t)_i);
+	begin = BASE + 8 * random_below(100);
+	place = random_below(STACK_WORDS - 2);
+	how = (enum how)random_below(BY_REGISTER + 1);
+	how = how == HOWS ? DIRECT : how;
+	fxt_space_map(&spaces, space, address_of(0), CODE_BYTES, 0, "/nowhere/1", 1);
+	memset(code, 0x90, sizeof(code));
+	word = address_of(FUNCTION);
+	memcpy(code + WORD_AT, &word, sizeof(word));
+	/* Each pair looks like a frame: with a call of another function, or with a frame pointer that does not
+	 * lead up. */
+	for (i = 0; i + 1 < place; i += 2) {
+		bool leads_up = random_below(2);
+
+		stack[i] = begin + 8 * (leads_up ? i + 2 + random_below(50) : random_below(i + 1));
+		stack[i + 1] = random_below(3) ? random_number(60)
+			       : leads_up      ? put_a_call(OF_ANOTHER)
+					       : address_of(FUNCTION);
+	}
+	if (i < place)
+		stack[i] = random_number(60);
+	frame = stack[place] = begin + 8 * (place + 2 + random_below(50));
+	caller = stack[place + 1] = put_a_call(how);
+	for (i = place + 2; i < STACK_WORDS; i++)
+		stack[i] = random_number(60);
+	fxt_unwind_begin(&unwind, &sample);
+	unwind.pid = (uint32_t)getpid();
+	unwind.begin = unwind.registers[FXT_UNWIND_STACK] = begin;
+	ck_assert_int_eq(fxt_unwind_by_call(&unwind, space, address_of(FUNCTION)), how != BY_REGISTER);
+	if (how != BY_REGISTER) {
+		ck_assert_uint_eq(unwind.registers[FXT_UNWIND_PC], caller);
+		ck_assert_uint_eq(unwind.registers[FXT_UNWIND_FRAME], frame);
+		ck_assert_uint_eq(unwind.registers[FXT_UNWIND_STACK], begin + 8 * (place + 2));
+	}
+	fxt_spaces_free(&spaces);
+}
+END_TEST
+#endif
+
 int main(void)
 {
 	Suite *suite = suite_create("witness");
@@ -328,6 +430,9 @@ int main(void)
 	tcase_add_loop_test(test, rings, 0, 20);
 	tcase_add_loop_test(test, garbage, 0, 10);
 	tcase_add_loop_test(test, frame_pointers, 0, 50);
+#if defined(__x86_64__)
+	tcase_add_loop_test(test, calls, 0, 200);
+#endif
 	suite_add_tcase(suite, test);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);

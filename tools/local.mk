@@ -181,6 +181,8 @@ WITNESS_FILES = \
 	tools/witness/perf_events.h \
 	tools/witness/spaces.c \
 	tools/witness/spaces.h \
+	tools/witness/unwind_call.c \
+	tools/witness/unwind_call.h \
 	tools/witness/unwind_stack.c \
 	tools/witness/unwind_stack.h \
 	tools/witness/witness.c \

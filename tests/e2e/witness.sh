@@ -166,8 +166,8 @@ is_still()
 	test "$(grep -c ' S ' <<<"$now")" = $threads && test "$now" = "$before"
 }
 
-# blocked NAME STATE: says how many threads are blocked in which of their functions, in that state, and whether
-# they were all the time.
+# blocked NAME STATE: says how many threads are blocked in which of their functions and who called that, in that
+# state, and whether they were all the time.
 blocked()
 {
 	fxt report --json "$1" | python3 -c '
@@ -176,36 +176,43 @@ threads = json.load(sys.stdin)["blocked_at_end"]
 names = collections.Counter()
 for thread in threads:
     own = [f["function"] for f in thread["stack"] or () if not f["wrapper"]]
-    names[(own or ["unknown"])[0]] += thread["state"] == sys.argv[1]
+    names["<".join(own[:2]) or "unknown"] += thread["state"] == sys.argv[1]
 print(*sorted("%s %d" % name for name in names.items()), all(t["since_begin"] for t in threads))' "$2"
 }
 
-count=$((2 + seed % 20)) now=
-threads=$((count + 2))
+# The kernel does not tell the frame pointer of a thread that does not run, which a program keeps without
+# optimisation.
+"$CC" -O0 -fno-omit-frame-pointer -pthread -o framed "$abs_top_srcdir/tests/apps/stuck.c" ||
+	fail "the compiler does not make a program with frame pointers"
 mkfifo input
-"$apps/stuck" $count <input >/dev/null &
-program=$!
-background=$program
-exec 7>input
-until_deadline is_still
-known="await_work $count join_all 1 read_input 1 True"
-# Where this user may not look into other processes, there are no stacks.
-cat /proc/$program/syscall >/dev/null 2>&1 || known="unknown $threads True"
-"$FXT" record --duration=50ms -o stuck.fxt -p $program 2>said
-is "watched while it is stuck" "0 1" "$? $(grep -c "1 process, $threads threads" said)"
-valid stuck.fxt
-is "where its threads are blocked" "$known" "$(blocked stuck.fxt sleeping)"
-is "the report" "1 1" "$(fxt report stuck.fxt |
-	awk '/^BLOCKED AT/ { title++ } / and '$((count - 1))' more / { crowd++ } END { print title, crowd }')"
-kill -STOP $program
-"$FXT" record -q --duration=50ms -o stopped.fxt -p $program
-kill -CONT $program
-valid stopped.fxt
-is "where it was stopped" "$known" "$(blocked stopped.fxt stopped)"
-exec 7>&-
-wait $program
-is "it goes on" 0 $?
-background=
+for name in "$apps/stuck" ./framed; do
+	count=$((2 + $(random_below 20))) now=
+	threads=$((count + 2))
+	"$name" $count <input >/dev/null &
+	program=$!
+	background=$program
+	exec 7>input
+	until_deadline is_still
+	known="await_work<work $count join_all<main 1 read_input<read_and_end 1 True"
+	# Where this user may not look into other processes, there are no stacks.
+	cat /proc/$program/syscall >/dev/null 2>&1 || known="unknown $threads True"
+	"$FXT" record --duration=50ms -o stuck.fxt -p $program 2>said
+	is "$name: watched while it is stuck" "0 1" "$? $(grep -c "1 process, $threads threads" said)"
+	valid stuck.fxt
+	is "$name: where its threads are blocked" "$known" "$(blocked stuck.fxt sleeping)"
+	is "$name: the report" "1 1" "$(fxt report stuck.fxt |
+		awk '/^BLOCKED AT/ { title++ } / and '$((count - 1))' more / { crowd++ }
+			END { print title, crowd }')"
+	kill -STOP $program
+	"$FXT" record -q --duration=50ms -o stopped.fxt -p $program
+	kill -CONT $program
+	valid stopped.fxt
+	is "$name: where it was stopped" "$known" "$(blocked stopped.fxt stopped)"
+	exec 7>&-
+	wait $program
+	is "$name: it goes on" 0 $?
+	background=
+done
 
 # Two threads that wait for each other's locks, and one that waits for itself.
 

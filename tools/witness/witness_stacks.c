@@ -11,6 +11,7 @@
 
 #include "tools/common/message.h"
 #include "tools/programs/code_file.h"
+#include "unwind_call.h"
 #include "unwind_stack.h"
 #include "writer/fxt_encode.h"
 
@@ -143,12 +144,25 @@ static bool is_thunk(const struct frame *frame)
 	return name && !strcmp(name, "fxt_return_thunks");
 }
 
-/* Finds the frames of a sample in user code, the innermost first. Returns how many there are. */
-static size_t unwind(struct fxt_space *space, const struct fxt_perf_record *sample,
+/* Leaves a function of a thread that does not run, whose frame pointer nobody tells. */
+static bool leave_by_call(struct fxt_unwind *state, const struct fxt_space *space, const struct frame *frame,
+			  uint64_t pc)
+{
+	uint64_t start;
+
+	if (!frame->module || state->registers[FXT_UNWIND_FRAME])
+		return false;
+	fxt_module_function(frame->module, frame->address, &start);
+	return fxt_unwind_by_call(state, space, pc - (frame->address - start));
+}
+
+/* Finds the frames of a sample in user code, the innermost first, or those of a thread that does not run:
+ * `is_blocked`. Returns how many there are. */
+static size_t unwind(struct fxt_space *space, const struct fxt_perf_record *sample, bool is_blocked,
 		     struct frame frames[MOST_FRAMES])
 {
 	struct fxt_unwind state;
-	bool is_outermost = false, was_interrupted = true;
+	bool is_outermost = false, was_interrupted = true, left;
 	size_t count = 0;
 
 	fxt_unwind_begin(&state, sample);
@@ -169,9 +183,12 @@ static size_t unwind(struct fxt_space *space, const struct fxt_perf_record *samp
 		/* The thunk that a function returns to knows where it goes on; it is no function itself. */
 		state.words = is_thunk(frame) ? &space->words : NULL;
 		count -= state.words != NULL;
-		if (!(frame->module &&
-		      fxt_module_leave(frame->module, frame->address, &state, &is_outermost)) &&
-		    (is_outermost || !fxt_unwind_by_frame_pointer(&state)))
+		left = frame->module &&
+		       fxt_module_leave(frame->module, frame->address, &state, &is_outermost);
+		if (!left && !is_outermost)
+			left = fxt_unwind_by_frame_pointer(&state) ||
+			       (is_blocked && leave_by_call(&state, space, frame, pc - !was_interrupted));
+		if (!left)
 			break;
 		was_interrupted = state.was_signal;
 	}
@@ -264,7 +281,7 @@ void fxt_witness_sample(struct fxt_witness_trace *w, const struct fxt_perf_recor
 	size_t count = 0;
 
 	if (sample->registers)
-		count = unwind(space, sample, frames);
+		count = unwind(space, sample, false, frames);
 	else if (!is_kernel)
 		frames[count++] = frame_at(space, sample->ip, true);
 	if (!may_be_named(w, sample->pid, frames, count)) {
@@ -286,7 +303,7 @@ static bool is_of_glibc(const struct frame *frame)
 uint64_t fxt_witness_stack(struct fxt_witness_trace *w, const struct fxt_perf_record *thread, char **call)
 {
 	static struct frame frames[MOST_FRAMES];
-	size_t count = unwind(fxt_space_of(&w->spaces, thread->pid), thread, frames), of_glibc = 0;
+	size_t count = unwind(fxt_space_of(&w->spaces, thread->pid), thread, true, frames), of_glibc = 0;
 	uint64_t start;
 	const char *name = NULL;
 
