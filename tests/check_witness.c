@@ -388,8 +388,8 @@ START_TEST(calls)
 	memset(code, 0x90, sizeof(code));
 	word = address_of(FUNCTION);
 	memcpy(code + WORD_AT, &word, sizeof(word));
-	/* Each pair looks like a frame: with a call of another function, or with a frame pointer that does not
-	 * lead up. */
+	/* Each pair looks like a frame: with a call of another function, or with a frame pointer that does
+	 * not lead up. */
 	for (i = 0; i + 1 < place; i += 2) {
 		bool leads_up = random_below(2);
 

@@ -40,6 +40,8 @@ PRINTING_FILES = \
 ANALYSIS_FILES = \
 	tools/analysis/block_lifetimes.c \
 	tools/analysis/block_lifetimes.h \
+	tools/analysis/blocked_threads.c \
+	tools/analysis/blocked_threads.h \
 	tools/analysis/call_stacks.c \
 	tools/analysis/call_stacks.h \
 	tools/analysis/call_tree.c \
@@ -254,7 +256,6 @@ REPORT_FILES = \
 	tools/report/report.c \
 	tools/report/report.h \
 	tools/report/report_blocked.c \
-	tools/report/report_blocked.h \
 	tools/report/report_budget.c \
 	tools/report/report_budget.h \
 	tools/report/report_calls.c \

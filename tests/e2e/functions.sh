@@ -117,7 +117,8 @@ calls=$((1 + $(random_below 50)))
 echo 'V_1 { global: work; local: *; }; V_2 { global: work; } V_1;' >map
 printf '%s\n' 'void first(void) { }' 'void second(void) { }' \
 	'__asm__(".symver first, work@V_1");' '__asm__(".symver second, work@@V_2");' >library.c
-printf '%s\n' 'void work(void);' "int main(void) { for (int i = 0; i < $calls; i++) work(); return 0; }" >user.c
+printf '%s\n' 'void work(void);' \
+	"int main(void) { for (int i = 0; i < $calls; i++) work(); return 0; }" >user.c
 $CC -w -g -O0 -finstrument-functions -shared -fPIC -Wl,--version-script=map -o libwork.so library.c &&
 	strip -x libwork.so && $CC -w -O0 -o uses_work user.c -L. -lwork -Wl,-rpath,"$scratch" ||
 	fail "the compiler does not make a library with versions"

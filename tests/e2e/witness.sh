@@ -166,8 +166,8 @@ is_still()
 	test "$(grep -c ' S ' <<<"$now")" = $threads && test "$now" = "$before"
 }
 
-# blocked NAME STATE: says how many threads are blocked in which of their functions and who called that, in that
-# state, and whether they were all the time.
+# blocked NAME STATE: says how many threads are blocked in which of their functions and who called that, in
+# that state, and whether they were all the time.
 blocked()
 {
 	fxt report --json "$1" | python3 -c '

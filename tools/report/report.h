@@ -18,6 +18,7 @@
 #include <stdio.h>
 
 #include "call_roles.h"
+#include "tools/analysis/blocked_threads.h"
 #include "tools/analysis/gaps.h"
 #include "tools/analysis/process_ends.h"
 #include "tools/descriptors/fd_images.h"
@@ -33,7 +34,6 @@
 #include "tools/callers/stack_sums.h"
 #include "tools/callers/who.h"
 #include "tools/reading/reader.h"
-#include "report_blocked.h"
 #include "report_budget.h"
 #include "report_chains.h"
 #include "report_descriptors.h"
@@ -371,6 +371,14 @@ bool fxt_contention_is_deadlock(const struct fxt_contention *c);
 /* Prints the threads that are still blocked, those in a circle first. */
 void fxt_contention_print_blocked(const struct fxt_report *report, FILE *out);
 void fxt_contention_free(struct fxt_contention *c);
+
+/* -- Threads of a watched process that are blocked at the end ------------------------------------- */
+
+/* Prints threads in a circle with all of their stacks, and others that are blocked in one place together. */
+void fxt_blocked_threads_print(const struct fxt_blocked_threads *b, const struct fxt_reader *r,
+			       struct fxt_who *who, bool with_process, size_t top, FILE *out);
+void fxt_blocked_threads_json(const struct fxt_blocked_threads *b, struct fxt_json *j,
+			      const struct fxt_reader *r, struct fxt_who *who);
 
 /* -- The whole report ----------------------------------------------------------------------------- */
 

@@ -132,7 +132,8 @@ static struct futex_wait take_futex(uint32_t pid, const char *doing)
 	operation &= FUTEX_CMD_MASK;
 	if (operation != FUTEX_WAIT && operation != FUTEX_WAIT_BITSET && operation != FUTEX_LOCK_PI)
 		wait.address = 0;
-	if (!wait.address || process_vm_readv((pid_t)pid, &here, 1, &there, 1, 0) != (ssize_t)sizeof(wait.owner))
+	if (!wait.address ||
+	    process_vm_readv((pid_t)pid, &here, 1, &there, 1, 0) != (ssize_t)sizeof(wait.owner))
 		wait.owner = 0;
 	return wait;
 }

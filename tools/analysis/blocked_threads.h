@@ -1,12 +1,10 @@
-/* fxt report: the section on threads that are blocked when fxt record -p ends, with their stacks. The
- * kernel's part of the trace tells of them (docs/witness.md).
+/* The threads of a process that are blocked when fxt record -p ends, and which of them wait for each other.
+ * The kernel's part of the trace tells of them (docs/witness.md).
  */
-#ifndef FXT_TOOLS_REPORT_BLOCKED_H
-#define FXT_TOOLS_REPORT_BLOCKED_H
+#ifndef FXT_TOOLS_BLOCKED_THREADS_H
+#define FXT_TOOLS_BLOCKED_THREADS_H
 
-#include <stdio.h>
-
-#include "tools/callers/who.h"
+#include "call_stacks.h"
 #include "tools/reading/reader.h"
 
 /* The thread that a thread waits for is not known. */
@@ -31,7 +29,7 @@ struct fxt_blocked_threads {
 	struct fxt_map left;            /* of a tid: when it left a processor last; until the end */
 };
 
-/* Takes a record of the kernel. */
+/* Takes a record of the kernel, of any type. */
 void fxt_blocked_threads_take(struct fxt_blocked_threads *b, struct fxt_reader *r,
 			      struct fxt_call_stacks *stacks, const struct fxt_record *rec);
 /* Finds for how long each was blocked, and which of them wait for each other, and puts these and the longest
@@ -39,11 +37,6 @@ void fxt_blocked_threads_take(struct fxt_blocked_threads *b, struct fxt_reader *
 void fxt_blocked_threads_finish(struct fxt_blocked_threads *b, const struct fxt_reader *r, uint64_t begin_ns);
 /* Returns whether some threads wait for each other in a circle. */
 bool fxt_blocked_threads_is_deadlock(const struct fxt_blocked_threads *b);
-/* Prints threads in a circle with all of their stacks, and others that are blocked in one place together. */
-void fxt_blocked_threads_print(const struct fxt_blocked_threads *b, const struct fxt_reader *r,
-			       struct fxt_who *who, bool with_process, size_t top, FILE *out);
-void fxt_blocked_threads_json(const struct fxt_blocked_threads *b, struct fxt_json *j,
-			      const struct fxt_reader *r, struct fxt_who *who);
 void fxt_blocked_threads_free(struct fxt_blocked_threads *b);
 
 #endif
