@@ -167,6 +167,8 @@ void fxt_blocked_threads_json(const struct fxt_blocked_threads *b, struct fxt_js
 		fxt_json_string(j, "lock", one->lock ? lock : NULL);
 		if (one->awaited != FXT_NO_THREAD)
 			fxt_json_u64(j, "waits_for", r->threads[one->awaited].tid);
+		else
+			fxt_json_null(j, "waits_for");
 		fxt_json_bool(j, "deadlock", one->is_in_circle);
 		fxt_json_u64(j, "since_ns", one->since_ns);
 		fxt_json_u64(j, "at_ns", one->at_ns);
