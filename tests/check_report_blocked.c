@@ -19,7 +19,7 @@ enum { ROUNDS = 100, THREADS = 40, STACKS = 4, MS = 1000000, FIRST_TID = 100 };
 
 static const char *const channels[] = {"futex_do_wait", "pipe_read", "do_poll"};
 
-/* What there is of a thread, whose id is FIRST_TID and its place. */
+/* This is what there is of each thread. A thread's id is FIRST_TID and its place. */
 static struct {
 	bool is_blocked, has_run;
 	uint64_t left_ns, at_ns;

@@ -86,7 +86,7 @@ static size_t read_stack(uint32_t pid, uint64_t from, unsigned char *stack)
 
 	if (end < from)
 		return 0;
-	/* What lies behind a page that cannot be read is left out, and nothing before it. */
+	/* Each page is asked for by itself, so all of the stack before a page that cannot be read is there. */
 	for (count = 0; at < end && count < PAGES_MOST; count++) {
 		uint64_t next = (at / page + 1) * page;
 
@@ -112,7 +112,7 @@ static void take_stack(struct fxt_perf_record *thread, const char *doing)
 	thread->stack_bytes = read_stack(thread->pid, registers[FXT_PERF_STACK], stack);
 }
 
-/* What a thread waits for in the system call futex. */
+/* This is what a thread waits for in the system call futex. */
 struct futex_wait {
 	uint64_t address;               /* of the futex; 0: it waits in another call */
 	uint32_t value;                 /* that it had */
