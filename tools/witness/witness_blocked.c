@@ -86,7 +86,7 @@ static size_t read_stack(uint32_t pid, uint64_t from, unsigned char *stack)
 
 	if (end < from)
 		return 0;
-	/* Each page is asked for by itself, so all of the stack before a page that cannot be read is there. */
+	/* Each page is asked for by itself, so all that lies before one that cannot be read is there. */
 	for (count = 0; at < end && count < PAGES_MOST; count++) {
 		uint64_t next = (at / page + 1) * page;
 
