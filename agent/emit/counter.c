@@ -36,7 +36,9 @@ uint64_t *fxt_counter_show(uint64_t *slot, uint64_t name, uint64_t thread_ref, u
 void fxt_counter_add(uint64_t *slot, uint64_t name, uint32_t pid, uint64_t records, uint64_t now_ns)
 {
 	atomic_fetch_add_explicit((_Atomic uint64_t *)&slot[5], records, memory_order_relaxed);
-	slot[1] = now_ns;
+	/* Threads know the time of their own last events alone. */
+	if (now_ns > slot[1])
+		slot[1] = now_ns;
 	if (fxt_get_record_type(slot[0]) == FXT_RECORD_EVENT)
 		return;
 	slot[2] = slot[3] = pid;

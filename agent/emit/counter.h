@@ -8,10 +8,11 @@
 
 enum { FXT_COUNTER_WORDS = 8 };
 
-/* Makes a slot an empty counter. */
-static inline void fxt_counter_clear(uint64_t *slot)
+/* Makes a slot an empty counter. What it counts first has this time at the earliest. */
+static inline void fxt_counter_clear(uint64_t *slot, uint64_t now_ns)
 {
 	memset(slot + 1, 0, (FXT_COUNTER_WORDS - 1) * sizeof(*slot));
+	slot[1] = now_ns;
 	slot[0] = fxt_filler(FXT_COUNTER_WORDS);
 }
 
@@ -21,8 +22,9 @@ static inline void fxt_counter_clear(uint64_t *slot)
 uint64_t *fxt_counter_show(uint64_t *slot, uint64_t name, uint64_t thread_ref, uint32_t pid, uint32_t tid,
 			   uint32_t id, uint64_t value);
 
-/* Adds `records` to the count of a whole process; now_ns is the time of the last record that it counts.
- * Several threads may do this at once, without a lock. The slot has been cleared before. */
+/* Adds `records` to the count of a whole process; now_ns is the time of the last record that it counts, and 0
+ * if that is not known. Several threads may do this at once, without a lock. The slot has been cleared
+ * before. */
 void fxt_counter_add(uint64_t *slot, uint64_t name, uint32_t pid, uint64_t records, uint64_t now_ns);
 
 /* Returns the value of a slot, or 0 if it is a filler. */

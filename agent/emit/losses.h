@@ -31,8 +31,9 @@ static inline void fxt_thread_dropped_again(struct fxt_thread *thread)
  * May be called during an emission. */
 FXT_COLD void fxt_thread_lacks(struct fxt_thread *thread, enum fxt_loss why);
 
-/* Counts a record of a signal handler whose stack is too short to write it. The function itself needs hardly
- * any stack. */
+/* Counts a record of a signal handler whose stack is too short to write it; now_ns is the time, or that of
+ * the thread's last event, or 0 if it has none. The function itself needs hardly any stack. It uses integer
+ * registers alone. */
 void fxt_agent_count_short(uint64_t now_ns);
 
 /* Counts the events that were overwritten when this chunk of the ring was taken. */

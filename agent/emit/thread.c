@@ -47,8 +47,8 @@ static struct {
 
 void fxt_thread_show_page(struct fxt_thread *thread, uint64_t *page)
 {
-	fxt_counter_clear(page + DROPPED_SLOT);
-	fxt_counter_clear(page + FILTERED_SLOT);
+	fxt_counter_clear(page + DROPPED_SLOT, 0);
+	fxt_counter_clear(page + FILTERED_SLOT, 0);
 	page[3] = fxt_filler(DROPPED_SLOT - 3);
 	page[1] = thread->pid;
 	page[2] = thread->tid;

@@ -65,7 +65,7 @@ static size_t write_prologue(uint64_t *out)
 	used += add_stream(out + used, room - used, stdout, "stdout");
 	used += add_stream(out + used, room - used, stderr, "stderr");
 	for (i = 0; i < FXT_LOSS_COUNT; i++, used += FXT_COUNTER_WORDS)
-		fxt_counter_clear(out + used);
+		fxt_counter_clear(out + used, fxt_clock_kernel_ns());
 	return used;
 }
 
