@@ -3,8 +3,8 @@
 # prints says how much it did.
 #
 # FXT_FULL=1 asks for the long versions. FXT_ORACLE names a second checker, which every trace has to pass. The
-# random arguments of the traced programs follow from FXT_SEED (tests/apps/random.h); with the seed that a
-# script printed, it makes the same calls again.
+# random arguments of the traced programs follow from FXT_SEED (tests/apps/random.h), and so does what a script
+# draws itself; with the seed that a script printed, it makes the same calls again.
 
 set -u
 export LC_ALL=C
@@ -27,6 +27,10 @@ cd "$scratch" || exit 99
 tally=$scratch.tally
 : >"$tally"
 
+# This file has a line for each number that was drawn, for the same reason.
+draws=$scratch.draws
+: >"$draws"
+
 count()
 {
 	echo "$1" >>"$tally"
@@ -45,7 +49,7 @@ finish()
 	trap - EXIT
 	test -z "$background" || kill -9 $background 2>/dev/null
 	failures=$(tallied failure) comparisons=$(tallied comparison) traces=$(tallied trace)
-	cd / && rm -rf "$scratch" "$tally"
+	cd / && rm -rf "$scratch" "$tally" "$draws"
 	if test $status = 0 && test $((failures + comparisons + traces)) = 0; then
 		printf 'FAIL: nothing was compared, and no trace was checked\n'
 		failures=1
@@ -88,10 +92,15 @@ need()
 	done
 }
 
-# random_below N: prints a number from 0 to N-1, from the kernel's random numbers.
+# random_below N: prints a number from 0 to N-1, which follows from the script's seed and from how many were
+# drawn before.
 random_below()
 {
-	echo $(($(od -An -N4 -tu4 /dev/urandom) % $1))
+	local hash
+
+	echo >>"$draws"
+	hash=$(echo "$seed $(wc -l <"$draws")" | sha256sum)
+	echo $((16#${hash:0:8} % $1))
 }
 
 # traced DIRECTORY CMD...: runs CMD with the agent; its traces are DIRECTORY/PROGRAM.PID.fxt.

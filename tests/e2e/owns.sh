@@ -208,6 +208,10 @@ beyond()
 	fi
 }
 
+# Each arena of the allocator's reserves 64 MiB. With one for each thread, the program may come to the end of
+# its addresses, and the agent's own decide whether it does.
+export MALLOC_ARENA_MAX=2
+
 # crowded NAME TRACK SAMPLE THREADS BLOCKS WORD: runs crowds with blocks of 48 bytes, and few addresses.
 crowded()
 {
