@@ -3,8 +3,8 @@
 # prints says how much it did.
 #
 # FXT_FULL=1 asks for the long versions. FXT_ORACLE names a second checker, which every trace has to pass. The
-# random arguments of the traced programs follow from FXT_SEED (tests/apps/random.h), and so does what a script
-# draws itself; with the seed that a script printed, it makes the same calls again.
+# random arguments of the traced programs follow from FXT_SEED (tests/apps/random.h), and so do the numbers
+# that a script draws; with the seed that a script printed, it makes the same calls again.
 
 set -u
 export LC_ALL=C
