@@ -157,13 +157,14 @@ exec 6>&-
 
 # A program that is stuck: each of its threads is blocked in a function that is known.
 
-# is_still: returns whether the program has so many $threads, and all are blocked, now and the last time.
+# is_still STATE: returns whether the program has so many $threads, and all are in that state, S or T, now and
+# the last time.
 is_still()
 {
 	local before=$now
 
-	now=$(cat /proc/$program/task/*/stat /proc/$program/task/*/status | grep -e ' S ' -e ctxt_switches)
-	test "$(grep -c ' S ' <<<"$now")" = $threads && test "$now" = "$before"
+	now=$(cat /proc/$program/task/*/stat /proc/$program/task/*/status | grep -e " $1 " -e ctxt_switches)
+	test "$(grep -c " $1 " <<<"$now")" = $threads && test "$now" = "$before"
 }
 
 # blocked NAME STATE: says how many threads are blocked in which of their functions and who called that, in
@@ -192,7 +193,7 @@ for name in "$apps/stuck" ./framed; do
 	program=$!
 	background=$program
 	exec 7>input
-	until_deadline is_still
+	until_deadline is_still S
 	known="await_work<work $count join_all<main 1 read_input<read_and_end 1 True"
 	# Where this user may not look into other processes, there are no stacks.
 	cat /proc/$program/syscall >/dev/null 2>&1 || known="unknown $threads True"
@@ -203,7 +204,9 @@ for name in "$apps/stuck" ./framed; do
 	is "$name: the report" "1 1" "$(fxt report stuck.fxt |
 		awk '/^BLOCKED AT/ { title++ } / and '$((count - 1))' more / { crowd++ }
 			END { print title, crowd }')"
+	# Each thread has to run once more for that.
 	kill -STOP $program
+	until_deadline is_still T
 	"$FXT" record -q --duration=50ms -o stopped.fxt -p $program
 	kill -CONT $program
 	valid stopped.fxt
@@ -235,7 +238,7 @@ for run in "deadlock 3 rotate_log transfer" "locks_itself 1 Guard::Guard"; do
 	program=$!
 	background=$program
 	until_deadline test -s ready
-	until_deadline is_still
+	until_deadline is_still S
 	"$FXT" record -q --duration=50ms -o circle.fxt -p $program
 	valid circle.fxt
 	! cat /proc/$program/syscall >/dev/null 2>&1 ||
