@@ -351,6 +351,58 @@ START_TEST(leaves_out_what_is_not_known)
 }
 END_TEST
 
+/* A thread lives from the first event to the last that is its own or that the kernel tells of it. One that has
+ * none of its own is not among those that called anything. */
+START_TEST(lives_while_it_computes)
+{
+	enum { OWN = 3, TOLD = 5, EVENTS = 12, LAST_MS = 1000 };
+	struct {
+		bool has_events;
+		uint64_t first_ns, last_ns;
+	} life[TOLD];
+	struct fxt_report report;
+	size_t count = 0;
+
+	for (unsigned i = 0; i < TOLD; i++)
+		life[i].has_events = false, life[i].first_ns = UINT64_MAX, life[i].last_ns = 0;
+	begin_trace();
+	for (unsigned i = (unsigned)random_below(2) * EVENTS; i < EVENTS; i++) {
+		unsigned who = (unsigned)random_below(OWN);
+		uint64_t from = random_below(LAST_MS) * MS, to = from + random_below(5 * MS);
+
+		call(1 + who, "malloc", "malloc", from, to);
+		life[who].has_events = true;
+		life[who].first_ns = from < life[who].first_ns ? from : life[who].first_ns;
+		life[who].last_ns = to > life[who].last_ns ? to : life[who].last_ns;
+	}
+	kernel();
+	for (unsigned i = (unsigned)random_below(2) * EVENTS; i < EVENTS; i++) {
+		unsigned who = (unsigned)random_below(TOLD);
+		uint64_t at = random_below(LAST_MS) * MS;
+
+		if (random_below(2))
+			sample(7, 7 + who, at, 0, "spin");
+		else
+			fact(7, 7 + who, random_below(2) ? "executed" : "ended", at, NO_ARGS);
+		life[who].first_ns = at < life[who].first_ns ? at : life[who].first_ns;
+		life[who].last_ns = at > life[who].last_ns ? at : life[who].last_ns;
+	}
+	make_report(&report, 10);
+	for (unsigned i = 0; i < TOLD; i++)
+		count += life[i].has_events;
+	ck_assert_uint_eq(report.threads.count, count);
+	for (size_t i = 0; i < count; i++) {
+		const struct fxt_thread_time *one = &report.threads.list[i];
+		uint64_t who = tid_of(one->thread) - 7;
+
+		ck_assert_uint_eq(one->first_ns, life[who].first_ns);
+		ck_assert_uint_eq(one->last_ns, life[who].last_ns);
+		ck_assert_uint_eq(one->running_ns, life[who].last_ns - life[who].first_ns);
+	}
+	end_report(&report);
+}
+END_TEST
+
 /* -- Hostile traces ------------------------------------------------------------------------------------ */
 
 /* A node whose caller is not there or comes later is an outermost one; a node whose id comes twice is a new
@@ -431,6 +483,7 @@ int main(void)
 	tcase_add_loop_test(c, ends_with_the_process, 0, 2);
 	tcase_add_test(c, tells_threads_of_one_id_apart);
 	tcase_add_test(c, leaves_out_what_is_not_known);
+	tcase_add_loop_test(c, lives_while_it_computes, 1, 1 + ROUNDS);
 	tcase_add_test(c, takes_nodes_as_they_come);
 	tcase_add_test(c, bears_deep_stacks);
 	return RUN_SUITE("report: processor time", c);

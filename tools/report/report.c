@@ -289,6 +289,8 @@ static void take_kernel(struct fxt_report *report, const struct fxt_record *rec)
 {
 	const struct fxt_text kernel = {.text = "kernel", .bytes = 6};
 
+	if (rec->type == FXT_RECORD_EVENT)
+		fxt_threads_told(&report->threads, report->r, rec);
 	if (rec->type == FXT_RECORD_SCHEDULING ? is_chosen_category(report, &kernel)
 					       : rec->type != FXT_RECORD_EVENT || is_chosen(report, rec) ||
 							 fxt_text_is(&rec->category, "kernel"))

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "report.h"
+#include "tools/analysis/processor_time.h"
 #include "tools/common/message.h"
 #include "tools/printing/print.h"
 
@@ -22,16 +23,29 @@ static struct fxt_thread_time *time_of(struct fxt_thread_times *t, uint32_t thre
 	return &t->list[thread];
 }
 
+static void extend(struct fxt_thread_time *one, uint64_t from_ns, uint64_t to_ns)
+{
+	if (!one->has_life || from_ns < one->first_ns)
+		one->first_ns = from_ns;
+	if (!one->has_life || to_ns > one->last_ns)
+		one->last_ns = to_ns;
+	one->has_life = true;
+}
+
 void fxt_threads_seen(struct fxt_thread_times *t, const struct fxt_record *rec)
 {
 	struct fxt_thread_time *one = time_of(t, rec->thread);
-	uint64_t from = fxt_ns(rec->provider, rec->ticks), to = fxt_ns(rec->provider, fxt_commit_ticks(rec));
 
-	if (!one->lived || from < one->first_ns)
-		one->first_ns = from;
-	if (!one->lived || to > one->last_ns)
-		one->last_ns = to;
-	one->lived = true;
+	extend(one, fxt_ns(rec->provider, rec->ticks), fxt_ns(rec->provider, fxt_commit_ticks(rec)));
+	one->has_events = true;
+}
+
+void fxt_threads_told(struct fxt_thread_times *t, struct fxt_reader *r, const struct fxt_record *rec)
+{
+	uint32_t thread = fxt_told_thread(r, rec);
+	uint64_t ns = fxt_ns(rec->provider, rec->ticks);
+
+	extend(time_of(t, thread), ns, ns);
 }
 
 static void add(struct fxt_thread_times *t, struct fxt_thread_time *one, const struct fxt_nested *slice)
@@ -123,7 +137,7 @@ static void live_to_the_end(struct fxt_thread_time *one, const struct fxt_trace_
 	uint64_t end_ns = fxt_ends_ns(ends, thread->pid);
 	int signal;
 
-	if (one->lived && thread->pid == thread->tid && end_ns > one->last_ns &&
+	if (one->has_events && thread->pid == thread->tid && end_ns > one->last_ns &&
 	    fxt_ends_known(ends, thread->pid, &signal))
 		one->last_ns = end_ns;
 }
@@ -197,7 +211,7 @@ void fxt_threads_finish(struct fxt_thread_times *t, struct fxt_reader *r, struct
 		uint64_t life_ns = one->last_ns - one->first_ns;
 
 		fxt_nesting_free(&one->nesting);
-		if (!one->lived)
+		if (!one->has_events)
 			continue;
 		/* If slices overlap, which they do in no sound trace, the sum may exceed the thread's
 		 * life. */

@@ -1,6 +1,7 @@
 /* fxt report: divides the life of each thread, from its first event to its last, into running, blocked
- * by other threads, and waiting for the world outside (call_roles.h). Calls of these roles count as
- * blocked or waiting, but three things count as running: a call that takes less than two microseconds,
+ * by other threads, and waiting for the world outside (call_roles.h). The kernel's samples of a thread, and its
+ * words on what became of it, count as events here: a thread that computes makes no calls. Calls of these roles
+ * count as blocked or waiting, but three things count as running: a call that takes less than two microseconds,
  * one that cannot have waited (no_wait.h), and the processor time that a slow call says that it used. A
  * slow call that never gave up the processor by itself counts as running as a whole. Of such calls
  * within each other only the outermost counts. */
@@ -24,7 +25,8 @@ struct fxt_thread_call {
 
 struct fxt_thread_time {
 	uint32_t thread;
-	bool lived;                     /* the thread has any event */
+	bool has_events;                /* of its own, without the kernel's */
+	bool has_life;                  /* these are set */
 	uint64_t first_ns, last_ns;
 	/* These three add up to its life; running_ns is set by fxt_threads_finish(). */
 	uint64_t running_ns, blocked_ns, waiting_ns;
@@ -46,6 +48,8 @@ struct fxt_thread_times {
 
 /* Takes any event of a thread. */
 void fxt_threads_seen(struct fxt_thread_times *t, const struct fxt_record *rec);
+/* Takes any event of the kernel (processor_time.h). The thread that it is about lived at that time. */
+void fxt_threads_told(struct fxt_thread_times *t, struct fxt_reader *r, const struct fxt_record *rec);
 /* Takes a finished call with that role, in the order of ends. `did_not_wait` says that it cannot have
  * waited. */
 void fxt_threads_take(struct fxt_thread_times *t, struct fxt_reader *r, const struct fxt_record *rec,
