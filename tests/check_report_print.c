@@ -169,16 +169,25 @@ START_TEST(one_thread_is_a_line)
 	call(1, "time", "nanosleep", 0, 30 * MS);
 	call(1, "net", "poll", 40 * MS, 50 * MS);
 	call(1, "io", "open", 100 * MS, 100 * MS + 10);
-	if (_i)
+	if (_i == 1)
 		call(2, "time", "nanosleep", 0, MS);
+	if (_i == 2) {
+		kernel();
+		fact(7, 7, "ended", 200 * MS, NO_ARGS);
+	}
 	print(TOP);
-	if (_i) {
+	if (_i == 1) {
 		ck_assert_uint_ne(line_of("THREADS"), 0);
 		ck_assert_uint_eq(line_of("ran "), 0);
+		ck_assert_uint_eq(line_of("what it did "), 0);
 		return;
 	}
 	ck_assert_uint_eq(line_of("THREADS"), 0);
-	expect("\nran 60.0 ms (60%), waited 40.0 ms (40%), of which 30.0 ms in nanosleep\n");
+	if (_i == 2)
+		expect("\nran 160 ms (80%), waited 40.0 ms (20%), of which 30.0 ms in nanosleep\n\n");
+	else
+		expect("\nran 60.0 ms (60%), waited 40.0 ms (40%), of which 30.0 ms in nanosleep\n"
+		       "what it did before its first event is not known\n");
 }
 END_TEST
 
@@ -371,7 +380,7 @@ int main(void)
 	tcase_add_loop_test(c, functions_explain_running, 0, 2);
 	tcase_add_loop_test(c, leaks_first, 0, 2);
 	tcase_add_loop_test(c, crash_first, 0, 2);
-	tcase_add_loop_test(c, one_thread_is_a_line, 0, 2);
+	tcase_add_loop_test(c, one_thread_is_a_line, 0, 3);
 	tcase_add_test(c, sections_are_short);
 	tcase_add_test(c, leaks_are_told_by_caller);
 	tcase_add_loop_test(c, nothing_of_the_library_is_a_leak, 0, 2);

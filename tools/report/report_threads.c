@@ -42,10 +42,11 @@ void fxt_threads_seen(struct fxt_thread_times *t, const struct fxt_record *rec)
 
 void fxt_threads_told(struct fxt_thread_times *t, struct fxt_reader *r, const struct fxt_record *rec)
 {
-	uint32_t thread = fxt_told_thread(r, rec);
+	struct fxt_thread_time *one = time_of(t, fxt_told_thread(r, rec));
 	uint64_t ns = fxt_ns(rec->provider, rec->ticks);
 
-	extend(time_of(t, thread), ns, ns);
+	extend(one, ns, ns);
+	one->is_told = true;
 }
 
 static void add(struct fxt_thread_times *t, struct fxt_thread_time *one, const struct fxt_nested *slice)
@@ -341,6 +342,8 @@ void fxt_threads_print_only(const struct fxt_thread_times *t, const struct fxt_r
 		fxt_put_line(out, line);
 	else
 		free(line);
+	if (!one->is_told)
+		fputs("what it did before its first event is not known\n", out);
 }
 
 void fxt_threads_free(struct fxt_thread_times *t)
