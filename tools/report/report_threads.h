@@ -1,10 +1,10 @@
 /* fxt report: divides the life of each thread, from its first event to its last, into running, blocked
- * by other threads, and waiting for the world outside (call_roles.h). The kernel's samples of a thread, and its
- * words on what became of it, count as events here: a thread that computes makes no calls. Calls of these roles
- * count as blocked or waiting, but three things count as running: a call that takes less than two microseconds,
- * one that cannot have waited (no_wait.h), and the processor time that a slow call says that it used. A
- * slow call that never gave up the processor by itself counts as running as a whole. Of such calls
- * within each other only the outermost counts. */
+ * by other threads, and waiting for the world outside (call_roles.h). The kernel's samples of a thread,
+ * and its words on what became of it, count as events here: a thread that computes makes no calls. Calls
+ * of these roles count as blocked or waiting, but three things count as running: a call that takes less
+ * than two microseconds, one that cannot have waited (no_wait.h), and the processor time that a slow call
+ * says that it used. A slow call that never gave up the processor by itself counts as running as a whole.
+ * Of such calls within each other only the outermost counts. */
 #ifndef FXT_TOOLS_REPORT_THREADS_H
 #define FXT_TOOLS_REPORT_THREADS_H
 
