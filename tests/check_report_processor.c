@@ -351,8 +351,8 @@ START_TEST(leaves_out_what_is_not_known)
 }
 END_TEST
 
-/* A thread lives from the first event to the last that is its own or that the kernel tells of it. One that has
- * none of its own is not among those that called anything. */
+/* A thread lives from the first event to the last that is its own or that the kernel tells of it. One that
+ * has none of its own is not among those that called anything. */
 START_TEST(lives_while_it_computes)
 {
 	enum { OWN = 3, TOLD = 5, EVENTS = 12, LAST_MS = 1000 };
