@@ -25,11 +25,12 @@ static struct fxt_thread_time *time_of(struct fxt_thread_times *t, uint32_t thre
 
 static void extend(struct fxt_thread_time *one, uint64_t from_ns, uint64_t to_ns)
 {
-	if (!one->has_life || from_ns < one->first_ns)
+	bool is_new = !one->has_events && !one->is_told;
+
+	if (is_new || from_ns < one->first_ns)
 		one->first_ns = from_ns;
-	if (!one->has_life || to_ns > one->last_ns)
+	if (is_new || to_ns > one->last_ns)
 		one->last_ns = to_ns;
-	one->has_life = true;
 }
 
 void fxt_threads_seen(struct fxt_thread_times *t, const struct fxt_record *rec)

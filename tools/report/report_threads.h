@@ -27,8 +27,7 @@ struct fxt_thread_time {
 	uint32_t thread;
 	bool has_events;                /* of its own, without the kernel's */
 	bool is_told;                   /* the kernel tells of it */
-	bool has_life;                  /* the next two are set */
-	uint64_t first_ns, last_ns;
+	uint64_t first_ns, last_ns;     /* set if one of these is */
 	/* These three add up to its life; running_ns is set by fxt_threads_finish(). */
 	uint64_t running_ns, blocked_ns, waiting_ns;
 	/* symbol of the call that the thread was in when the trace ended; 0: none */
