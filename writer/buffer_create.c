@@ -17,6 +17,17 @@ uint64_t fxt_buffer_durable_bytes(const struct fxt_buffer_config *config)
 	       : bytes > FXT_DURABLE_MAX_BYTES ? FXT_DURABLE_MAX_BYTES : bytes;
 }
 
+/* Returns how many chunks threads may hold before they share them. In a ring it is as many as there can be,
+ * because the last events of a thread stay while it holds their chunk. */
+static uint32_t plenty(const struct fxt_buffer *buffer)
+{
+	enum { USUAL = 32 };
+
+	if (buffer->mode == FXT_CIRCULAR)
+		return buffer->limit / 2;
+	return buffer->limit / 4 < USUAL ? buffer->limit / 4 : USUAL;
+}
+
 /* Makes the tables that are not in the file: windows, free pages, the past of chunks, the ring's order.
  * Only the parts that are used cost memory. */
 int fxt_buffer_make_tables(struct fxt_buffer *buffer)
@@ -35,6 +46,7 @@ int fxt_buffer_make_tables(struct fxt_buffer *buffer)
 	buffer->free_pages = (uint64_t **)(memory + window_bytes);
 	buffer->past = (struct fxt_chunk_past *)(memory + window_bytes + page_bytes);
 	fxt_ring_init(&buffer->ring, memory + window_bytes + page_bytes + past_bytes, buffer->limit);
+	atomic_store_explicit(&buffer->storage.plenty, plenty(buffer), memory_order_relaxed);
 	return 0;
 }
 

@@ -50,10 +50,14 @@ enum {
 	FXT_LANE_SLACK_WORDS = FXT_LINE_WORDS - 1,
 };
 
+/* A limit that leaves no room. No chunk ends at this address. */
+enum { FXT_LANE_WANTED = 1 };
+
 struct fxt_lane {
 	uint64_t *at;           /* where the next record goes; NULL if the lane has never had a chunk */
 	uint64_t *end;          /* the chunk's last word, which stays a filler */
-	/* the same address, or 0 if the ring wants the chunk back (agent/emit/lane.c) */
+	/* the same address; FXT_LANE_WANTED if another thread wants to write on in the chunk; 0 if the thread
+	 * has to turn to another chunk (agent/emit/lane.c) */
 	_Atomic uintptr_t limit;
 	/* the number of this holding of a chunk, which never comes twice (see fxt_lane_enter()); 0 if no
 	 * chunk is held */
@@ -114,14 +118,15 @@ static FXT_EMISSION uint64_t *fxt_lane_close_line(const struct fxt_lane *lane, u
 	return head;
 }
 
-/* Makes the lane go on in this chunk, which is empty and is the `serial`-th (from 1) of its thread. */
+/* Makes the lane go on in this chunk, or in this rest of one, which is the `serial`-th (from 1) of its
+ * thread. */
 static inline void fxt_lane_enter(struct fxt_lane *lane, const struct fxt_chunk *chunk, uint32_t serial)
 {
 	lane->at = chunk->base;
 	lane->end = chunk->base + chunk->words - 1;
 	lane->chunk = chunk->number;
 	lane->serial = serial;
-	lane->events = 0;
+	lane->events = chunk->events;
 	lane->line_mask = chunk->is_copied ? FXT_LINE_BYTES - 1 : 0;
 	atomic_store_explicit(&lane->limit, (uintptr_t)lane->end, memory_order_relaxed);
 	atomic_store_explicit(&lane->hold, (uint64_t)serial << 32 | chunk->number, memory_order_release);

@@ -13,6 +13,7 @@
 #ifndef FXT_STORAGE_H
 #define FXT_STORAGE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,11 +22,15 @@
 
 /* This is a chunk as take() hands it out. It is empty: [filler of words - 1][filler of 1]. Its last word
  * stays a filler for good. If is_copied is set, every cache line behind the first begins with a filler as
- * well. */
+ * well.
+ *
+ * It is also the rest of a chunk that another thread has begun (agent/emit/thread_chunks.c): then `base` is
+ * behind the records of that thread, and `events` is not 0. */
 struct fxt_chunk {
 	uint64_t *base;
 	uint32_t words;                 /* at most FXT_CHUNK_WORDS */
 	uint32_t number;
+	uint32_t events;                /* how many events stand in front of `base` */
 	uint32_t overwritten;           /* in a ring: how many earlier events of this chunk are gone now */
 	uint64_t overwritten_ns;        /* in a ring: the time of the last of these events */
 	/* in a ring: the caller had to wait until a snapshot had read the chunk */
@@ -81,6 +86,8 @@ struct fxt_storage {
 	const struct fxt_storage_ops *ops;
 	/* where the words of the prologue lie; the counters among them are rewritten in place */
 	uint64_t *prologue;
+	/* when threads hold more chunks than this, those that record write on in chunks of those that do not */
+	_Atomic uint32_t plenty;
 };
 
 enum {

@@ -174,6 +174,7 @@ struct fxt_thread {
 	bool ready;                     /* the trace has the thread's record: fxt_thread_ready() */
 	bool in_use;                    /* a thread has the state; whether it still lives is not known */
 	bool claimed;                   /* the state is passing to a new thread: no other may take it */
+	atomic_bool is_holder;          /* it is among those that may hold chunks: thread_chunks.c */
 	bool may_be_child;              /* vfork was called, so the caller may be the child: fxt_fds_ask() */
 	uint8_t index;                  /* the thread's index in the trace; 0: its koids are inline */
 

@@ -15,8 +15,7 @@
 /* The longest record that fits into a chunk. The thread's record in front has a slack too. */
 enum { MOST_WORDS = FXT_CHUNK_WORDS - 8 * FXT_LANE_SLACK_WORDS };
 
-/* Finishes a chunk. Events of it that the storage cannot keep are lost after all. */
-static void finish(uint32_t number, uint32_t events, uint64_t last_ns)
+void fxt_chunk_finish(uint32_t number, uint32_t events, uint64_t last_ns)
 {
 	uint32_t lost = fxt_storage_finish(fxt_agent.storage, number, events, last_ns);
 
@@ -26,16 +25,16 @@ static void finish(uint32_t number, uint32_t events, uint64_t last_ns)
 	fxt_agent_lost(FXT_LOSS_ROOM, last_ns);
 }
 
-void fxt_lane_give_back(struct fxt_thread *thread, struct fxt_lane *lane, uint64_t hold)
+/* Gives back the chunk that the lane holds, if it holds one. */
+static bool give_back(struct fxt_thread *thread, struct fxt_lane *lane)
 {
-	/* Both are read before the exchange, because afterwards the lane's thread may count in another
-	 * chunk. */
-	uint32_t number = (uint32_t)hold, events = lane->events;
+	uint64_t hold = atomic_load_explicit(&lane->hold, memory_order_acquire);
 
-	if (hold &&
-	    atomic_compare_exchange_strong_explicit(&lane->hold, &hold, 0, memory_order_acq_rel,
-						    memory_order_relaxed))
-		finish(number, events, thread->last_ns);
+	if (!hold || !atomic_compare_exchange_strong_explicit(&lane->hold, &hold, 0, memory_order_acq_rel,
+							      memory_order_relaxed))
+		return false;
+	fxt_chunk_finish((uint32_t)hold, lane->events, thread->last_ns);
+	return true;
 }
 
 bool fxt_lane_give_back_full(struct fxt_full_chunk *full)
@@ -47,7 +46,24 @@ bool fxt_lane_give_back_full(struct fxt_full_chunk *full)
 	    !atomic_compare_exchange_strong_explicit(&full->hold, &hold, 0, memory_order_acq_rel,
 						     memory_order_relaxed))
 		return false;
-	finish((uint32_t)hold, events, last_ns);
+	fxt_chunk_finish((uint32_t)hold, events, last_ns);
+	return true;
+}
+
+/* Goes on in the lane's chunk, which another thread has wanted and not taken, because this one was recording.
+ * Returns false if there is no room, or if the chunk was taken. A thread that still wants the chunk knows
+ * it by its earlier number of holding. */
+static bool keep_wanted(struct fxt_thread *thread, struct fxt_lane *lane, size_t words)
+{
+	uint64_t hold = atomic_load_explicit(&lane->hold, memory_order_acquire);
+
+	if (atomic_load_explicit(&lane->limit, memory_order_relaxed) != FXT_LANE_WANTED || !hold ||
+	    lane->end - lane->at <= (ptrdiff_t)(words + FXT_LANE_SLACK_WORDS) ||
+	    !atomic_compare_exchange_strong_explicit(&lane->hold, &hold,
+						     (uint64_t)++thread->serial << 32 | lane->chunk,
+						     memory_order_acq_rel, memory_order_relaxed))
+		return false;
+	atomic_store_explicit(&lane->limit, (uintptr_t)lane->end, memory_order_relaxed);
 	return true;
 }
 
@@ -57,7 +73,7 @@ static void keep_full(struct fxt_thread *thread, struct fxt_lane *lane)
 	struct fxt_full_chunk *full = &thread->full[lane - thread->lanes];
 	uint64_t hold = atomic_load_explicit(&lane->hold, memory_order_acquire);
 
-	/* The thread had to give the chunk back (give_back_own()), or another thread took it away. */
+	/* The thread had to give the chunk back (take_now()), or another thread took it away. */
 	if (!hold ||
 	    !atomic_compare_exchange_strong_explicit(&lane->hold, &hold, 0, memory_order_acq_rel,
 						     memory_order_relaxed))
@@ -80,14 +96,24 @@ static bool waits_out(int failure)
 	return fxt_agent.config.wait_on_full && (failure == -ENOSPC || failure == -EDQUOT);
 }
 
-static bool give_back_own(struct fxt_thread *thread, struct fxt_lane *lane)
-{
-	uint64_t hold = atomic_load_explicit(&lane->hold, memory_order_acquire);
+/* A thread that has recorded nothing for so long is idle: another may write on in its chunk. */
+enum { IDLE_NS = 1000 * 1000 };
 
-	if (fxt_lane_give_back_full(&thread->full[lane - thread->lanes]))
+/* Takes a chunk, or the rest of one, if there is any. Nobody has to wait for another thread's going on. */
+static bool take_now(struct fxt_thread *thread, struct fxt_lane *lane, size_t words, uint64_t now_ns,
+		     struct fxt_chunk *chunk)
+{
+	if (fxt_chunks_are_plenty() && fxt_chunks_take_rest(thread, words, now_ns - IDLE_NS, chunk))
 		return true;
-	fxt_lane_give_back(thread, lane, hold);
-	return hold != 0;
+	if (fxt_storage_take(fxt_agent.storage, now_ns, chunk))
+		return true;
+	/* There are too many threads for the ring, each with chunks that it began some time ago. */
+	while (fxt_agent.config.mode == FXT_CIRCULAR &&
+	       (fxt_lane_give_back_full(&thread->full[lane - thread->lanes]) || give_back(thread, lane) ||
+		fxt_chunks_give_back_full()))
+		if (fxt_storage_take(fxt_agent.storage, now_ns, chunk))
+			return true;
+	return fxt_chunks_take_rest(thread, words, UINT64_MAX, chunk);
 }
 
 /* The outcome of looking for a chunk: there is one, there is none, or there is none now but may be later. */
@@ -95,24 +121,19 @@ enum outcome { TURNED, DROPPED, MAY_PASS };
 
 /* Takes a chunk. `*waited_ns` is the time since which the thread has waited for room, or for a snapshot of
  * the ring's chunk; 0: it has not waited. */
-static enum outcome take_chunk(struct fxt_thread *thread, struct fxt_lane *lane, struct fxt_chunk *chunk,
-			       uint64_t *waited_ns)
+static enum outcome take_chunk(struct fxt_thread *thread, struct fxt_lane *lane, size_t words,
+			       struct fxt_chunk *chunk, uint64_t *waited_ns)
 {
 	/* The clock is not read at first. The end of the call that is being recorded stays the thread's last
 	 * time, unless the thread has to wait. */
 	uint64_t before_ns = *waited_ns ? fxt_now(thread) : thread->last_ns + 1;
 	int failure;
 
-	if (fxt_storage_take(fxt_agent.storage, before_ns, chunk)) {
+	if (take_now(thread, lane, words, before_ns, chunk)) {
 		if (chunk->has_waited && !*waited_ns)
 			*waited_ns = before_ns;
 		return TURNED;
 	}
-	/* There are too many threads for the ring, each with a chunk that it began some time ago. */
-	while (fxt_agent.config.mode == FXT_CIRCULAR &&
-	       (give_back_own(thread, lane) || fxt_threads_give_back_idlest(thread)))
-		if (fxt_storage_take(fxt_agent.storage, before_ns, chunk))
-			return TURNED;
 	/* The child of a vfork would wait for its parent, which waits for it. */
 	failure = fxt_storage_failure(fxt_agent.storage);
 	if (!waits_out(failure) || fxt_may_not_lock())
@@ -209,20 +230,21 @@ static __attribute__((noinline)) enum outcome turn(struct fxt_thread *thread, st
 		return DROPPED;
 	/* Becoming ready may have turned this lane already, as it writes records; or this is a lower lane,
 	 * which has room. */
-	if (fxt_lane_has(lane, words))
+	if (fxt_lane_has(lane, words) || keep_wanted(thread, lane, words))
 		return TURNED;
 	atomic_store_explicit(&lane->limit, 0, memory_order_relaxed);
 	if (fxt_agent.config.mode != FXT_CIRCULAR) {
-		fxt_lane_give_back(thread, lane, atomic_load_explicit(&lane->hold, memory_order_acquire));
+		give_back(thread, lane);
 		/* A session of the manager before this one may have been circular. */
 		fxt_lane_give_back_full(&thread->full[lane - thread->lanes]);
 	}
-	outcome = take_chunk(thread, lane, &chunk, waited_ns);
+	outcome = take_chunk(thread, lane, words, &chunk, waited_ns);
 	if (outcome != TURNED)
 		return outcome;
 	if (fxt_agent.config.mode == FXT_CIRCULAR)
 		keep_full(thread, lane);
 	fxt_lane_enter(lane, &chunk, ++thread->serial);
+	fxt_chunks_note(thread);
 	put_head(thread, lane, *waited_ns);
 	/* Recording may have ended meanwhile: fxt_threads_expire(). This record is written still. */
 	atomic_thread_fence(memory_order_seq_cst);

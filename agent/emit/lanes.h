@@ -55,16 +55,23 @@ void fxt_lanes_after_fork(struct fxt_thread *thread, bool returns);
 /* Makes all lanes of the thread as they are at first: without chunks, and with no emission. */
 void fxt_lanes_reset(struct fxt_thread *thread);
 
-/* Gives back the chunk that the lane holds: nothing is written to it any more. The thread calls this when it
- * turns to another chunk, and fxt_threads_give_back_idlest() calls it for a thread that is idle. It does
- * nothing if `hold` is not the lane's any more. */
-void fxt_lane_give_back(struct fxt_thread *thread, struct fxt_lane *lane, uint64_t hold);
+/* Gives a chunk back to the storage: it has `events` events, and nothing is written to it any more. */
+void fxt_chunk_finish(uint32_t number, uint32_t events, uint64_t last_ns);
 /* Gives back the full chunk that the lane had before. Returns false if there is none. */
 bool fxt_lane_give_back_full(struct fxt_full_chunk *full);
 
-/* Gives back a chunk of a ring whose chunks are all held: a full one if any thread has one, otherwise one of
- * the thread that has recorded nothing for longest. Returns false if no thread's chunk could be had. */
-bool fxt_threads_give_back_idlest(struct fxt_thread *self);
+/* Takes the rest of a chunk from a thread that has recorded nothing since before_ns, if it has room for
+ * `words` words and some more. Returns false if there is none, or if no lock may be taken here. The caller has
+ * raised its lane and blocked signals. */
+bool fxt_chunks_take_rest(const struct fxt_thread *self, size_t words, uint64_t before_ns,
+			  struct fxt_chunk *rest);
+/* Gives back a full chunk that some thread of a ring has kept, one of those that were used longest ago.
+ * Returns false if there is none. */
+bool fxt_chunks_give_back_full(void);
+/* Notes that the thread holds a chunk, so that the other two functions find it. */
+void fxt_chunks_note(struct fxt_thread *thread);
+/* Returns whether threads hold so many chunks that they should share them. */
+bool fxt_chunks_are_plenty(void);
 
 /* Returns whether a record of this lane would find no room, because the one before it found none. This is
  * known only while no handler interrupts the thread and its lane has no chunk. The record need only be

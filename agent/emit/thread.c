@@ -23,7 +23,6 @@
 #include "writer/fxt_encode.h"
 
 enum {
-	MAX_STATES = 1 << 16,
 	LOOKS = 8,                      /* how many states are tested for a dead thread, by a system call */
 	/* The places of the counters in a page of slots. Each has a cache line of its own. */
 	DROPPED_SLOT = 8,
@@ -275,8 +274,7 @@ void fxt_thread_ends(void)
 
 void fxt_threads_mode(void)
 {
-	if (fxt_agent.config.mode == FXT_CIRCULAR)
-		fxt_chunks_start();
+	fxt_chunks_start();
 }
 
 void fxt_thread_begins_again(struct fxt_thread *thread)
@@ -368,8 +366,8 @@ static struct fxt_thread *find_state(uint32_t pid)
 		return thread;
 	}
 	if (!fxt_threads.list)
-		fxt_threads.list = fxt_sys_memory(MAX_STATES * sizeof(*fxt_threads.list));
-	if (!fxt_threads.list || fxt_threads.count == MAX_STATES)
+		fxt_threads.list = fxt_sys_memory(FXT_THREAD_STATES_MAX * sizeof(*fxt_threads.list));
+	if (!fxt_threads.list || fxt_threads.count == FXT_THREAD_STATES_MAX)
 		return NULL;
 	thread = fxt_sys_memory(sizeof(*thread));
 	if (!thread)
@@ -527,8 +525,10 @@ void fxt_threads_after_fork(bool returns)
 	}
 	/* The other states are not looked at again: touching them would copy their memory. */
 	fxt_threads.count = 0;
+	fxt_chunks_after_fork();
 	if (!thread)
 		return;
+	atomic_store_explicit(&thread->is_holder, false, memory_order_relaxed);
 	fxt_threads.list[fxt_threads.count++] = thread;
 	fxt_lanes_after_fork(thread, returns);
 	born_ns = fxt_now(thread);

@@ -1,107 +1,202 @@
-/* Chunks are taken away here from threads that hold more of a ring than there is for all. Called by a
- * thread that finds no chunk, in a turn of its lane (lane.c), in any context. fxt_threads_dropped() adds up
- * the records for which the threads found no room. See threads.h. */
+/* Threads share chunks here. A thread that needs a chunk, when many are held already, writes on in the rest of
+ * one whose thread records nothing. So a thread that sleeps holds no memory that others need, and ten thousand
+ * threads that each record a little fill a few chunks. Called by a thread that needs a chunk, in a turn of its
+ * lane (lane.c), in any context. fxt_threads_dropped() adds up the records for which the threads found no room.
+ * See lanes.h and threads.h, and docs/sharing-chunks.md. */
 #include <linux/membarrier.h>
 
 #include "clock.h"
 #include "counter.h"
 #include "threads.h"
 
+enum {
+	LOOKS = 16,                     /* how many threads are looked at for a chunk that they do not use */
+	/* A smaller rest is given back to the storage. It holds a few events: taking it costs as much as it
+	 * saves. */
+	LEAST_REST_WORDS = 64,
+};
+
 static bool has_membarrier;
+
+/* The threads that may hold chunks, in no order (under fxt_threads.lock). A thread that holds one is here, or
+ * about to be. */
+static struct {
+	struct fxt_thread **list;
+	atomic_uint count;
+	uint32_t next;                  /* the one that is looked at next */
+} holders;
 
 void fxt_chunks_start(void)
 {
-	has_membarrier = !FXT_SYSCALL3(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+	has_membarrier = !fxt_is_forbidden(FXT_NO_APART | FXT_NO_LOCKS) &&
+			 !FXT_SYSCALL3(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+}
+
+/* The rests of the parent's chunks are its own. */
+void fxt_chunks_after_fork(void)
+{
+	atomic_store_explicit(&holders.count, 0, memory_order_relaxed);
 }
 
 /* Makes every running thread of the process execute a barrier. Returns false if that is not possible. */
 static bool barrier_everywhere(void)
 {
-	return has_membarrier && !FXT_SYSCALL3(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+	return has_membarrier && !fxt_is_forbidden(FXT_NO_APART) &&
+	       !FXT_SYSCALL3(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
 }
 
-/* Takes a thread's chunks away. The thread that has a chunk raises `lane`, then looks at the lane's limit,
- * then writes. The thread that takes the chunk away lowers the limit, then has every thread execute a
- * barrier, then looks at `lane`. If `lane` is not raised, its thread will see the limit before it writes
- * again, and turn to another chunk. If `lane` is raised, its thread may be writing; it finds the limit at its
- * next record and gives the chunk back itself. */
-static bool take_away(struct fxt_thread *thread)
+bool fxt_chunks_are_plenty(void)
 {
-	struct fxt_lane *lane = thread->lanes;
-	uint64_t holds[FXT_LANES];
-	bool any = false;
-	unsigned i;
-
-	for (i = 0; i < FXT_LANES; i++) {
-		holds[i] = atomic_load_explicit(&lane[i].hold, memory_order_acquire);
-		if (holds[i])
-			atomic_store_explicit(&lane[i].limit, 0, memory_order_relaxed);
-	}
-	if (!barrier_everywhere())
-		return false;
-	for (i = 0; i < FXT_LANES; i++) {
-		/* The lane keeps its chunk if it has turned meanwhile. */
-		if (!holds[i] || *(struct fxt_lane *volatile *)&thread->lane > &lane[i] ||
-		    atomic_load_explicit(&lane[i].limit, memory_order_relaxed))
-			continue;
-		fxt_lane_give_back(thread, &lane[i], holds[i]);
-		any = true;
-	}
-	return any;
+	return atomic_load_explicit(&holders.count, memory_order_relaxed) >
+	       atomic_load_explicit(&fxt_agent.storage->plenty, memory_order_relaxed);
 }
+
+/* -- Who holds chunks -------------------------------------------------------------------------- */
 
 static bool holds_chunk(const struct fxt_thread *thread)
 {
 	unsigned i;
 
 	for (i = 0; i < FXT_LANES; i++)
-		if (atomic_load_explicit(&thread->lanes[i].hold, memory_order_relaxed) &&
-		    atomic_load_explicit(&thread->lanes[i].limit, memory_order_relaxed))
+		if (atomic_load_explicit(&thread->lanes[i].hold, memory_order_relaxed) ||
+		    atomic_load_explicit(&thread->full[i].hold, memory_order_relaxed))
 			return true;
 	return false;
 }
 
-/* Gives back the full chunk that was used longest ago. The caller holds the lock. */
-static bool give_back_full(void)
+/* The thread has stored its hold before this; another may just be taking it off the list. */
+void fxt_chunks_note(struct fxt_thread *thread)
 {
-	struct fxt_full_chunk *oldest = NULL, *full;
-	uint32_t i;
+	uint32_t count;
+	uint64_t mask;
 
-	for (i = 0; i < fxt_threads.count; i++)
-		for (full = fxt_threads.list[i]->full; full < fxt_threads.list[i]->full + FXT_LANES; full++)
-			if (atomic_load_explicit(&full->hold, memory_order_relaxed) &&
-			    (!oldest || full->last_ns < oldest->last_ns))
-				oldest = full;
-	return oldest && fxt_lane_give_back_full(oldest);
+	atomic_thread_fence(memory_order_seq_cst);
+	if (atomic_load_explicit(&thread->is_holder, memory_order_relaxed) || fxt_may_not_lock())
+		return;
+	mask = fxt_lock(&fxt_threads.lock);
+	if (!holders.list)
+		holders.list = fxt_sys_memory(FXT_THREAD_STATES_MAX * sizeof(*holders.list));
+	count = atomic_load_explicit(&holders.count, memory_order_relaxed);
+	if (holders.list && count < FXT_THREAD_STATES_MAX) {
+		holders.list[count] = thread;
+		atomic_store_explicit(&holders.count, count + 1, memory_order_relaxed);
+		atomic_store_explicit(&thread->is_holder, true, memory_order_relaxed);
+	}
+	fxt_unlock(&fxt_threads.lock, mask);
 }
 
-bool fxt_threads_give_back_idlest(struct fxt_thread *self)
+/* Returns a thread that may hold a chunk, each time another one, and takes those that hold none off the list.
+ * Returns NULL if there is none. The caller holds the lock. */
+static struct fxt_thread *next_holder(void)
 {
-	struct fxt_thread *idlest = NULL, *thread;
+	struct fxt_thread *thread;
+	uint32_t count;
+
+	while ((count = atomic_load_explicit(&holders.count, memory_order_relaxed))) {
+		if (holders.next >= count)
+			holders.next = 0;
+		thread = holders.list[holders.next];
+		if (holds_chunk(thread)) {
+			holders.next++;
+			return thread;
+		}
+		atomic_store_explicit(&thread->is_holder, false, memory_order_relaxed);
+		atomic_thread_fence(memory_order_seq_cst);
+		/* It has taken one meanwhile, and does not enter itself any more. */
+		if (holds_chunk(thread)) {
+			atomic_store_explicit(&thread->is_holder, true, memory_order_relaxed);
+			continue;
+		}
+		holders.list[holders.next] = holders.list[count - 1];
+		atomic_store_explicit(&holders.count, count - 1, memory_order_relaxed);
+	}
+	return NULL;
+}
+
+/* -- Taking ------------------------------------------------------------------------------------ */
+
+/* Takes the chunk of another thread's lane. The thread that has it raises the lane, then looks at the lane's
+ * limit, then writes. The one that takes it lowers the limit, then has every thread execute a barrier, then
+ * looks whether the lane is raised. If it is not, its thread will see the limit before it writes again, and
+ * turn to another chunk. If it is, its thread may be writing, and keeps the chunk (lane.c). */
+static bool take_from(struct fxt_thread *thread, struct fxt_lane *lane, struct fxt_chunk *rest)
+{
+	uint64_t hold = atomic_load_explicit(&lane->hold, memory_order_acquire);
+
+	/* A chunk of an earlier session is not written on in: fxt_threads_expire(). */
+	if (!hold || !atomic_load_explicit(&lane->limit, memory_order_relaxed))
+		return false;
+	atomic_store_explicit(&lane->limit, FXT_LANE_WANTED, memory_order_relaxed);
+	if (!barrier_everywhere() || *(struct fxt_lane *volatile *)&thread->lane > lane ||
+	    atomic_load_explicit(&lane->limit, memory_order_relaxed) != FXT_LANE_WANTED)
+		return false;
+	/* These are read before the exchange: they are those of this hold if that succeeds. */
+	*rest = (struct fxt_chunk){.base = lane->at,
+				   .words = (uint32_t)(lane->end + 1 - lane->at),
+				   .number = (uint32_t)hold,
+				   .events = lane->events,
+				   .is_copied = lane->line_mask};
+	return atomic_compare_exchange_strong_explicit(&lane->hold, &hold, 0, memory_order_acq_rel,
+						       memory_order_relaxed);
+}
+
+/* Takes a chunk of a thread, one that has room for so many words. A chunk that has not goes back to the
+ * storage. */
+static bool take_rest_of(struct fxt_thread *thread, size_t words, struct fxt_chunk *rest)
+{
+	unsigned i;
+
+	for (i = 0; i < FXT_LANES; i++) {
+		if (!take_from(thread, &thread->lanes[i], rest))
+			continue;
+		if (rest->words > words + LEAST_REST_WORDS)
+			return true;
+		fxt_chunk_finish(rest->number, rest->events, thread->last_ns);
+	}
+	return false;
+}
+
+bool fxt_chunks_take_rest(const struct fxt_thread *self, size_t words, uint64_t before_ns,
+			  struct fxt_chunk *rest)
+{
+	struct fxt_thread *thread;
 	uint64_t mask;
+	unsigned looks;
 	bool taken = false;
-	uint32_t i;
+
+	if (!has_membarrier || fxt_may_not_lock())
+		return false;
+	mask = fxt_lock(&fxt_threads.lock);
+	for (looks = 0; looks < LOOKS && !taken && (thread = next_holder()); looks++)
+		taken = thread != self && !thread->claimed &&
+			*(volatile uint64_t *)&thread->last_ns <= before_ns &&
+			take_rest_of(thread, words, rest);
+	fxt_unlock(&fxt_threads.lock, mask);
+	return taken;
+}
+
+bool fxt_chunks_give_back_full(void)
+{
+	struct fxt_full_chunk *oldest = NULL, *full;
+	struct fxt_thread *thread;
+	uint64_t mask;
+	unsigned looks;
+	bool given;
 
 	if (fxt_may_not_lock())
 		return false;
 	mask = fxt_lock(&fxt_threads.lock);
-	if (give_back_full()) {
-		fxt_unlock(&fxt_threads.lock, mask);
-		return true;
-	}
-	do {
-		idlest = NULL;
-		for (i = 0; i < fxt_threads.count; i++) {
-			thread = fxt_threads.list[i];
-			if (thread != self && !thread->claimed && holds_chunk(thread) &&
-			    (!idlest || thread->last_ns < idlest->last_ns))
-				idlest = thread;
-		}
-		taken = idlest && take_away(idlest);
-	} while (idlest && !taken && has_membarrier);
+	for (looks = 0; looks < LOOKS && (thread = next_holder()); looks++)
+		for (full = thread->full; full < thread->full + FXT_LANES; full++)
+			if (atomic_load_explicit(&full->hold, memory_order_relaxed) &&
+			    (!oldest || full->last_ns < oldest->last_ns))
+				oldest = full;
+	given = oldest && fxt_lane_give_back_full(oldest);
 	fxt_unlock(&fxt_threads.lock, mask);
-	return taken;
+	return given;
 }
+
+/* -- Sessions and sums ------------------------------------------------------------------------- */
 
 void fxt_threads_expire(void)
 {

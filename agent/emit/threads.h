@@ -5,6 +5,8 @@
 
 #include "agent/base/agent.h"
 
+enum { FXT_THREAD_STATES_MAX = 1 << 16 };
+
 struct fxt_threads {
 	struct fxt_lock lock;           /* it nests in no lock */
 	struct fxt_thread **list;
@@ -21,7 +23,9 @@ void fxt_thread_tell_name(struct fxt_thread *thread, const struct fxt_thread *of
  * gate is lent (fxt_gate_prepare()). A thread that is in the middle of a record may write it still. */
 void fxt_threads_expire(void);
 
-/* Prepares a ring, before chunks can be taken away from threads. */
+/* Prepares for taking chunks away from threads. */
 void fxt_chunks_start(void);
+/* Called in the child of a fork, under no lock: no thread holds a chunk of the child's. */
+void fxt_chunks_after_fork(void);
 
 #endif
