@@ -199,7 +199,7 @@ START_TEST(pages)
 
 	create(FXT_STREAMING, MIB);
 	for (i = 0; i < PAGES; i++) {
-		page[i] = fxt_storage_take_page(&buffer.storage, 0, &taken);
+		page[i] = fxt_storage_take_page(&buffer.storage, 0, FXT_PAGE_WORDS, &taken);
 		ck_assert(page[i] != NULL);
 		ck_assert_uint_eq(page[i][0], fxt_filler(FXT_PAGE_WORDS - 1));
 		ck_assert_uint_eq(page[i][FXT_PAGE_WORDS - 1], fxt_filler(1));
@@ -207,8 +207,8 @@ START_TEST(pages)
 			ck_assert_ptr_ne(page[i], page[k]);
 		walk();
 	}
-	fxt_storage_return_page(&buffer.storage, page[7]);
-	again = fxt_storage_take_page(&buffer.storage, 0, &taken);
+	fxt_storage_return_page(&buffer.storage, page[7], FXT_PAGE_WORDS);
+	again = fxt_storage_take_page(&buffer.storage, 0, FXT_PAGE_WORDS, &taken);
 	ck_assert_ptr_eq(again, page[7]);
 }
 END_TEST

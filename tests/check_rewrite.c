@@ -47,7 +47,7 @@ START_TEST(rewritten_small)
 	ck_assert_uint_ge(walk().strings, STRINGS);
 	ck_assert(take(&chunk));
 	walk();
-	page = fxt_storage_take_page(&buffer.storage, 0, &taken);
+	page = fxt_storage_take_page(&buffer.storage, 0, FXT_PAGE_WORDS, &taken);
 	if (page)
 		page[0] = fxt_filler(FXT_PAGE_WORDS - 1);
 	ck_assert_uint_eq(walk().instants, found.instants);
@@ -111,7 +111,7 @@ START_TEST(page_after_rewrite)
 	create(FXT_STREAMING, MIB);
 	ck_assert(take(&chunk));
 	ck_assert(fxt_buffer_rewrite(&buffer, 4096));
-	page = fxt_storage_take_page(&buffer.storage, 0, &taken);
+	page = fxt_storage_take_page(&buffer.storage, 0, FXT_PAGE_WORDS, &taken);
 	ck_assert(page != NULL);
 	walk();
 	page[20] = fxt_filler(FXT_PAGE_WORDS - 1 - 20);

@@ -224,7 +224,7 @@ static void use_pages(const struct writer *writer)
 	unsigned count, i, words;
 
 	for (count = 0; count < PAGES; count++) {
-		held[count] = fxt_storage_take_page(&buffer.storage, now_ns(), &taken);
+		held[count] = fxt_storage_take_page(&buffer.storage, now_ns(), FXT_PAGE_WORDS, &taken);
 		if (!held[count])
 			break;
 		add(&pages, 1);
@@ -239,7 +239,7 @@ static void use_pages(const struct writer *writer)
 	for (i = 0; i < count; i++)
 		open_calls(writer, held[i]);
 	while (count-- > 0)
-		fxt_storage_return_page(&buffer.storage, held[count]);
+		fxt_storage_return_page(&buffer.storage, held[count], FXT_PAGE_WORDS);
 }
 
 /* Makes all writers and the snapshots go on at about the same pace, so each snapshot meets some chunks of

@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-enum { MAX_FREE_PAGES = 1 << 16 };
-
 static struct fxt_buffer *buffer_of(struct fxt_storage *storage)
 {
 	return (struct fxt_buffer *)storage;
@@ -94,15 +92,15 @@ static bool take_tail(struct fxt_buffer *buffer, struct fxt_chunk *chunk)
 	return true;
 }
 
-static uint64_t *take_tail_page(struct fxt_buffer *buffer)
+static uint64_t *take_tail_page(struct fxt_buffer *buffer, uint32_t words)
 {
 	struct fxt_chunk chunk;
 
-	if (!take_tail(buffer, &chunk) || chunk.words < FXT_PAGE_WORDS)
+	if (!take_tail(buffer, &chunk) || chunk.words < words)
 		return NULL;
-	if (chunk.words > FXT_PAGE_WORDS)
-		store(&chunk.base[FXT_PAGE_WORDS], fxt_filler(chunk.words - FXT_PAGE_WORDS));
-	fxt_chunk_empty(chunk.base, FXT_PAGE_WORDS);
+	if (chunk.words > words)
+		store(&chunk.base[words], fxt_filler(chunk.words - words));
+	fxt_chunk_empty(chunk.base, words);
 	return chunk.base;
 }
 
@@ -284,56 +282,88 @@ bool fxt_buffer_durable(struct fxt_storage *storage, const uint64_t *record, siz
 	return fits;
 }
 
-void fxt_buffer_return_page(struct fxt_storage *storage, uint64_t *page)
+static struct fxt_free_pages *free_pages_of(struct fxt_buffer *buffer, uint32_t words)
+{
+	return words == FXT_PAGE_WORDS ? &buffer->free_pages : &buffer->free_small_pages;
+}
+
+void fxt_buffer_return_page(struct fxt_storage *storage, uint64_t *page, uint32_t words)
 {
 	struct fxt_buffer *buffer = buffer_of(storage);
+	struct fxt_free_pages *pages = free_pages_of(buffer, words);
 	uint64_t mask;
 
 	/* The next holder divides the page into slots anew, behind this filler. */
-	fxt_chunk_empty(page, FXT_PAGE_WORDS);
+	fxt_chunk_empty(page, words);
 	if (fxt_may_not_lock())
 		return;
 	mask = fxt_lock(&buffer->page_lock);
-	if (buffer->free_page_count < MAX_FREE_PAGES)
-		buffer->free_pages[buffer->free_page_count++] = page;
+	if (pages->count < FXT_FREE_PAGES_MAX)
+		pages->list[pages->count++] = page;
 	fxt_unlock(&buffer->page_lock, mask);
 }
 
-uint64_t *fxt_buffer_take_page(struct fxt_storage *storage, uint64_t now_ns, struct fxt_chunk *taken)
+static uint64_t *take_free_page(struct fxt_buffer *buffer, uint32_t words)
 {
-	struct fxt_buffer *buffer = buffer_of(storage);
-	uint64_t mask, *page = NULL;
-	unsigned i;
+	struct fxt_free_pages *pages = free_pages_of(buffer, words);
+	uint64_t mask = fxt_lock(&buffer->page_lock), *page = NULL;
 
-	*taken = (struct fxt_chunk){0};
-	if (fxt_may_not_lock())
-		return NULL;
-	if (buffer->tail_offset)
-		return take_tail_page(buffer);
-	mask = fxt_lock(&buffer->page_lock);
-	if (buffer->free_page_count)
-		page = buffer->free_pages[--buffer->free_page_count];
+	if (pages->count)
+		page = pages->list[--pages->count];
 	fxt_unlock(&buffer->page_lock, mask);
-	if (page)
-		return page;
+	return page;
+}
+
+/* Divides what is empty into `count` pages of `words` words, gives all but the first back, and returns that.
+ * The last page is emptied first, so the whole is well formed at any time. */
+static uint64_t *divide(struct fxt_buffer *buffer, uint64_t *base, uint32_t count, uint32_t words)
+{
+	uint32_t i;
+
+	for (i = count; i-- > 0;)
+		fxt_chunk_empty(base + (size_t)i * words, words);
+	for (i = 1; i < count; i++)
+		fxt_buffer_return_page(&buffer->storage, base + (size_t)i * words, words);
+	return base;
+}
+
+/* Makes a chunk a row of pages, for good. */
+static uint64_t *take_new_page(struct fxt_buffer *buffer, uint64_t now_ns, struct fxt_chunk *taken)
+{
 	/* A buffer whose chunks are used again keeps room for events, because pages are not given back before
 	 * their thread has ended. */
 	if ((buffer->mode == FXT_CIRCULAR || buffer->managed) &&
 	    atomic_load_explicit(&buffer->page_chunks, memory_order_relaxed) >= buffer->limit / 2)
 		return NULL;
-	if (!fxt_storage_take(storage, now_ns, taken))
+	if (!fxt_storage_take(&buffer->storage, now_ns, taken))
 		return NULL;
 	atomic_fetch_add_explicit(&buffer->page_chunks, 1, memory_order_relaxed);
 	/* This is stored before any thread has a page of the chunk. */
 	atomic_store_explicit(&buffer->past[taken->number].is_pages, true, memory_order_release);
-	for (i = FXT_CHUNK_PAGES; i-- > 0;)
-		fxt_chunk_empty(taken->base + (size_t)i * FXT_PAGE_WORDS, FXT_PAGE_WORDS);
 	/* A manager reads each page by itself from here on. */
 	if (buffer->managed)
 		fxt_managed_has_pages(buffer, taken->number);
-	for (i = 1; i < FXT_CHUNK_PAGES; i++)
-		fxt_buffer_return_page(storage, taken->base + (size_t)i * FXT_PAGE_WORDS);
-	return taken->base;
+	return divide(buffer, taken->base, FXT_CHUNK_PAGES, FXT_PAGE_WORDS);
+}
+
+uint64_t *fxt_buffer_take_page(struct fxt_storage *storage, uint64_t now_ns, uint32_t words,
+			       struct fxt_chunk *taken)
+{
+	struct fxt_buffer *buffer = buffer_of(storage);
+	uint64_t *page;
+
+	*taken = (struct fxt_chunk){0};
+	if (fxt_may_not_lock())
+		return NULL;
+	if (buffer->tail_offset)
+		return take_tail_page(buffer, words);
+	page = take_free_page(buffer, words);
+	if (page)
+		return page;
+	page = words == FXT_PAGE_WORDS ? NULL : take_free_page(buffer, FXT_PAGE_WORDS);
+	if (!page)
+		page = take_new_page(buffer, now_ns, taken);
+	return page && words < FXT_PAGE_WORDS ? divide(buffer, page, FXT_SMALL_PAGES, words) : page;
 }
 
 const struct fxt_storage_ops fxt_buffer_ops = {

@@ -57,6 +57,7 @@ enum {
 	FXT_DURABLE_MAX_BYTES = 512 << 10,
 	FXT_BUFFER_MIN_BYTES = 1 << 20,
 	FXT_PATH_BYTES = 4096,
+	FXT_FREE_PAGES_MAX = 1 << 16,   /* of each size; further ones are lost when they are given back */
 };
 
 enum fxt_mode { FXT_ONESHOT, FXT_CIRCULAR, FXT_STREAMING };
@@ -136,8 +137,11 @@ struct fxt_buffer {
 	struct fxt_chunk_past *past;
 	/* how many snapshots were taken; protected by the lock of the caller that takes one */
 	unsigned snapshots;
-	uint64_t **free_pages;          /* pages of slots that were given back (under page_lock) */
-	uint32_t free_page_count;
+	/* the pages of slots that nobody has, and the small ones (under page_lock) */
+	struct fxt_free_pages {
+		uint64_t **list;
+		uint32_t count;
+	} free_pages, free_small_pages;
 	atomic_uint page_chunks;        /* how many chunks were divided into pages */
 	uint64_t tail_offset;           /* the file's end after fxt_buffer_rewrite(); 0 before */
 	/* the strings that were left out by fxt_buffer_rewrite(), for a later record that needs one */
@@ -272,8 +276,9 @@ bool fxt_buffer_retract(struct fxt_storage *storage, uint32_t number, size_t at,
 /* Implement what storage.h has of these names, for all kinds of buffers. */
 bool fxt_buffer_durable(struct fxt_storage *storage, const uint64_t *record, size_t words,
 			size_t reserve_words);
-uint64_t *fxt_buffer_take_page(struct fxt_storage *storage, uint64_t now_ns, struct fxt_chunk *taken);
-void fxt_buffer_return_page(struct fxt_storage *storage, uint64_t *page);
+uint64_t *fxt_buffer_take_page(struct fxt_storage *storage, uint64_t now_ns, uint32_t words,
+			       struct fxt_chunk *taken);
+void fxt_buffer_return_page(struct fxt_storage *storage, uint64_t *page, uint32_t words);
 
 /* Makes the tables that are not in the file. Returns 0 or a negative errno. */
 int fxt_buffer_make_tables(struct fxt_buffer *buffer);

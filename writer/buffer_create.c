@@ -7,8 +7,6 @@
 
 #include "apart.h"
 
-enum { FREE_PAGE_SLOTS = 1 << 16 };
-
 uint64_t fxt_buffer_durable_bytes(const struct fxt_buffer_config *config)
 {
 	uint64_t bytes = config->bytes / 16 & ~(uint64_t)(FXT_CHUNK_BYTES - 1);
@@ -34,18 +32,21 @@ int fxt_buffer_make_tables(struct fxt_buffer *buffer)
 {
 	size_t windows = ((size_t)buffer->limit + FXT_WINDOW_CHUNKS - 1) / FXT_WINDOW_CHUNKS;
 	size_t window_bytes = windows * sizeof(struct fxt_window);
-	size_t page_bytes = FREE_PAGE_SLOTS * sizeof(uint64_t *);
+	size_t page_bytes = FXT_FREE_PAGES_MAX * sizeof(uint64_t *);
 	size_t past_bytes = buffer->limit * sizeof(*buffer->past);
 	char *memory;
 
-	buffer->memory_bytes = window_bytes + page_bytes + past_bytes + fxt_ring_bytes(buffer->limit);
+	buffer->memory_bytes = window_bytes + 2 * page_bytes + past_bytes + fxt_ring_bytes(buffer->limit);
 	memory = fxt_sys_memory(buffer->memory_bytes);
 	if (!memory)
 		return -ENOMEM;
 	buffer->windows = (struct fxt_window *)memory;
-	buffer->free_pages = (uint64_t **)(memory + window_bytes);
-	buffer->past = (struct fxt_chunk_past *)(memory + window_bytes + page_bytes);
-	fxt_ring_init(&buffer->ring, memory + window_bytes + page_bytes + past_bytes, buffer->limit);
+	memory += window_bytes;
+	buffer->free_pages.list = (uint64_t **)memory;
+	buffer->free_small_pages.list = (uint64_t **)(memory + page_bytes);
+	memory += 2 * page_bytes;
+	buffer->past = (struct fxt_chunk_past *)memory;
+	fxt_ring_init(&buffer->ring, memory + past_bytes, buffer->limit);
 	atomic_store_explicit(&buffer->storage.plenty, plenty(buffer), memory_order_relaxed);
 	return 0;
 }

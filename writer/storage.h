@@ -49,12 +49,14 @@ struct fxt_storage_ops {
 	/* Takes a chunk back whose holder will not write to it again. It has `events` events, the last of
 	 * them at `last_ns`. Returns how many of these events could not be kept: all of them or none. */
 	uint32_t (*finish)(struct fxt_storage *storage, uint32_t number, uint32_t events, uint64_t last_ns);
-	/* Hands out a page of FXT_PAGE_WORDS for words that are rewritten in place: [filler of 511][filler
-	 * of 1]. Nobody may store to the last word. Returns NULL if there is no page. Where a ring
-	 * overwrites a chunk to make pages, `*taken` says what was overwritten; otherwise its
-	 * `overwritten` is 0. return_page() takes a page back and empties it. */
-	uint64_t *(*take_page)(struct fxt_storage *storage, uint64_t now_ns, struct fxt_chunk *taken);
-	void (*return_page)(struct fxt_storage *storage, uint64_t *page);
+	/* Hands out a page of `words` words, FXT_PAGE_WORDS or FXT_SMALL_PAGE_WORDS, for words that are
+	 * rewritten in place: [filler of words - 1][filler of 1]. Nobody may store to the last word. Returns
+	 * NULL if there is no page. Where a ring overwrites a chunk to make pages, `*taken` says what was
+	 * overwritten; otherwise its `overwritten` is 0. return_page() takes a page of this size back and
+	 * empties it. */
+	uint64_t *(*take_page)(struct fxt_storage *storage, uint64_t now_ns, uint32_t words,
+			       struct fxt_chunk *taken);
+	void (*return_page)(struct fxt_storage *storage, uint64_t *page, uint32_t words);
 	/* Appends a whole record to the durable area, and leaves at least `reserve_words` free behind it.
 	 * Returns false if there is no room: the caller then has to put the record elsewhere, or to write
 	 * the text inline. */
@@ -93,6 +95,8 @@ struct fxt_storage {
 enum {
 	FXT_PAGE_BYTES = 4096,
 	FXT_PAGE_WORDS = FXT_PAGE_BYTES / FXT_WORD_BYTES,
+	FXT_SMALL_PAGE_WORDS = 64,      /* a page of a thread that has few calls in progress */
+	FXT_SMALL_PAGES = FXT_PAGE_WORDS / FXT_SMALL_PAGE_WORDS,
 	FXT_CHUNK_WORDS = 4096,
 	FXT_CHUNK_BYTES = FXT_CHUNK_WORDS * FXT_WORD_BYTES,
 	FXT_CHUNK_PAGES = FXT_CHUNK_BYTES / FXT_PAGE_BYTES,
@@ -110,15 +114,15 @@ static inline uint32_t fxt_storage_finish(struct fxt_storage *storage, uint32_t 
 	return storage->ops->finish(storage, number, events, last_ns);
 }
 
-static inline uint64_t *fxt_storage_take_page(struct fxt_storage *storage, uint64_t now_ns,
+static inline uint64_t *fxt_storage_take_page(struct fxt_storage *storage, uint64_t now_ns, uint32_t words,
 					      struct fxt_chunk *taken)
 {
-	return storage->ops->take_page(storage, now_ns, taken);
+	return storage->ops->take_page(storage, now_ns, words, taken);
 }
 
-static inline void fxt_storage_return_page(struct fxt_storage *storage, uint64_t *page)
+static inline void fxt_storage_return_page(struct fxt_storage *storage, uint64_t *page, uint32_t words)
 {
-	storage->ops->return_page(storage, page);
+	storage->ops->return_page(storage, page, words);
 }
 
 static inline bool fxt_storage_durable(struct fxt_storage *storage, const uint64_t *record, size_t words,

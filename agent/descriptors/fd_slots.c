@@ -114,7 +114,7 @@ static void take_page(struct fxt_thread *thread, _Atomic(uint64_t *) *place, uin
 
 	if (atomic_load_explicit(place, memory_order_acquire))
 		return;
-	page = fxt_thread_ready(thread) ? fxt_storage_take_page(fxt_agent.storage, now_ns, &chunk) : NULL;
+	page = fxt_thread_ready(thread) ? fxt_storage_take_page(fxt_agent.storage, now_ns, FXT_PAGE_WORDS, &chunk) : NULL;
 	if (!page) {
 		atomic_store_explicit(&is_full, thread->ready, memory_order_relaxed);
 		return;
@@ -122,7 +122,7 @@ static void take_page(struct fxt_thread *thread, _Atomic(uint64_t *) *place, uin
 	fxt_agent_overwritten(&chunk, now_ns);
 	lay_out(page);
 	if (!atomic_compare_exchange_strong(place, &none, page))
-		fxt_storage_return_page(fxt_agent.storage, page);
+		fxt_storage_return_page(fxt_agent.storage, page, FXT_PAGE_WORDS);
 }
 
 /* Returns the slot of a number in the first or the second row of pages, or NULL if it has no page. */

@@ -10,7 +10,8 @@ enum {
 	INLINE_SLOT_WORDS = 8,
 	/* The slots lie behind the thread record and the two counters of the page: thread.c. */
 	PAGE_FIRST_SLOT = 24,
-	PAGE_END = FXT_PAGE_WORDS - 1,  /* the last word of a page is always a filler */
+	SMALL_PAGE_SLOTS_END = FXT_SMALL_PAGE_WORDS - 1,        /* the last word is always a filler */
+	PAGE_SLOTS_END = FXT_PAGE_WORDS - 1,
 };
 
 static unsigned slot_words(const struct fxt_thread *thread)
@@ -18,14 +19,24 @@ static unsigned slot_words(const struct fxt_thread *thread)
 	return thread->event_thread ? FXT_SLOT_WORDS : INLINE_SLOT_WORDS;
 }
 
-static size_t slots_in_page(const struct fxt_thread *thread)
+/* Returns how many slots the thread's page number `page` has. The first page is small: most threads have few
+ * calls in progress. */
+static size_t slots_in_page(const struct fxt_thread *thread, uint32_t page)
 {
-	return (PAGE_END - PAGE_FIRST_SLOT) / slot_words(thread);
+	return ((page ? PAGE_SLOTS_END : SMALL_PAGE_SLOTS_END) - PAGE_FIRST_SLOT) / slot_words(thread);
+}
+
+/* Returns how many slots the thread's pages have. */
+static size_t slots(const struct fxt_thread *thread)
+{
+	uint32_t count = thread->pages.count;
+
+	return count ? slots_in_page(thread, 0) + (count - 1) * slots_in_page(thread, 1) : 0;
 }
 
 void fxt_in_progress_set_deep_count(struct fxt_thread *thread, uint32_t count)
 {
-	size_t slots = thread->pages.count * slots_in_page(thread);
+	size_t most = slots(thread);
 
 	thread->deep_count = count;
 	if (count || !thread->event_thread) {
@@ -34,7 +45,7 @@ void fxt_in_progress_set_deep_count(struct fxt_thread *thread, uint32_t count)
 	} else {
 		thread->quick_limit =
 			fxt_in_progress_entries(thread) +
-			(slots < FXT_FUNCTION_DEPTH ? slots : FXT_FUNCTION_DEPTH);
+			(most < FXT_FUNCTION_DEPTH ? most : FXT_FUNCTION_DEPTH);
 		thread->names.quick = thread->names.defined;
 	}
 }
@@ -156,18 +167,18 @@ static void restate(struct fxt_thread *thread, struct fxt_in_progress *entry)
 bool fxt_in_progress_add_page(struct fxt_thread *thread, uint64_t now_ns, bool has_them)
 {
 	unsigned words = slot_words(thread), at = PAGE_FIRST_SLOT, n;
-	size_t slots = slots_in_page(thread);
-	struct fxt_in_progress *entry = fxt_in_progress_entries(thread) + thread->pages.count * slots;
+	uint32_t page_words = fxt_thread_page_words(thread->pages.count);
+	struct fxt_in_progress *entry = fxt_in_progress_entries(thread) + slots(thread);
 	struct fxt_chunk chunk;
 	uint64_t *page;
 
 	if (thread->pages.count == FXT_IN_PROGRESS_PAGES)
 		return false;
-	page = fxt_storage_take_page(fxt_agent.storage, now_ns, &chunk);
+	page = fxt_storage_take_page(fxt_agent.storage, now_ns, page_words, &chunk);
 	fxt_agent_overwritten(&chunk, now_ns);
 	if (!page)
 		return false;
-	for (n = 0; n < slots && entry < fxt_in_progress_entries(thread) + FXT_IN_PROGRESS_MAX;
+	for (n = 0; n < slots_in_page(thread, thread->pages.count) && entry < fxt_in_progress_entries(thread) + FXT_IN_PROGRESS_MAX;
 	     n++, at += words, entry++) {
 		page[at] = fxt_filler(words);
 		if (words == INLINE_SLOT_WORDS) {
@@ -182,7 +193,7 @@ bool fxt_in_progress_add_page(struct fxt_thread *thread, uint64_t now_ns, bool h
 		if (entry < thread->open && !fxt_in_progress_is_changing(entry))
 			restate(thread, entry);
 	}
-	page[at] = fxt_filler(PAGE_END - at);
+	page[at] = fxt_filler(page_words - 1 - at);
 	thread->pages.list[thread->pages.count++] = page;
 	fxt_in_progress_set_deep_count(thread, thread->deep_count);
 	fxt_thread_show_page(thread, page);
@@ -227,10 +238,14 @@ void fxt_in_progress_shape(struct fxt_thread *thread)
 {
 	unsigned words = slot_words(thread);
 
-	static_assert((PAGE_END - PAGE_FIRST_SLOT) % FXT_SLOT_WORDS != 0 &&
-			      (PAGE_END - PAGE_FIRST_SLOT) % INLINE_SLOT_WORDS != 0,
+	static_assert((PAGE_SLOTS_END - PAGE_FIRST_SLOT) % FXT_SLOT_WORDS != 0 &&
+			      (PAGE_SLOTS_END - PAGE_FIRST_SLOT) % INLINE_SLOT_WORDS != 0 &&
+			      (SMALL_PAGE_SLOTS_END - PAGE_FIRST_SLOT) % FXT_SLOT_WORDS != 0 &&
+			      (SMALL_PAGE_SLOTS_END - PAGE_FIRST_SLOT) % INLINE_SLOT_WORDS != 0,
 		      "a page ends in a filler behind its slots");
-	static_assert((PAGE_END - PAGE_FIRST_SLOT) / INLINE_SLOT_WORDS * FXT_IN_PROGRESS_PAGES >=
+	static_assert((SMALL_PAGE_SLOTS_END - PAGE_FIRST_SLOT) / INLINE_SLOT_WORDS +
+				      (PAGE_SLOTS_END - PAGE_FIRST_SLOT) / INLINE_SLOT_WORDS *
+					      (FXT_IN_PROGRESS_PAGES - 1) >=
 			      FXT_IN_PROGRESS_MAX,
 		      "pages for every entry");
 	thread->slot_arg = words == FXT_SLOT_WORDS ? FXT_SLOT_ARG : FXT_SLOT_ARG + FXT_INLINE_WORDS;

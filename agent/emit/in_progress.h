@@ -33,6 +33,12 @@ FXT_COLD struct fxt_in_progress *fxt_in_progress_next(struct fxt_thread *thread,
 /* Makes the thread ready: the slow part of fxt_in_progress_ready(). */
 FXT_COLD void fxt_in_progress_make_ready(struct fxt_thread *thread);
 
+/* Returns how many words a thread's page number `page` has. */
+static inline uint32_t fxt_thread_page_words(uint32_t page)
+{
+	return page ? FXT_PAGE_WORDS : FXT_SMALL_PAGE_WORDS;
+}
+
 /* Takes a page of slots. The caller has blocked signals. Returns false if there is no page. Functions in
  * progress are shown there, unless the trace `has_them` already. */
 bool fxt_in_progress_add_page(struct fxt_thread *thread, uint64_t now_ns, bool has_them);

@@ -344,7 +344,7 @@ static void end_life(struct fxt_thread *thread)
 		fxt_agent_count(FXT_LOSS_FILTERED, fxt_counter_value(page + FILTERED_SLOT), thread->last_ns);
 	}
 	for (i = 0; i < thread->pages.count; i++)
-		fxt_storage_return_page(fxt_agent.storage, thread->pages.list[i]);
+		fxt_storage_return_page(fxt_agent.storage, thread->pages.list[i], fxt_thread_page_words(i));
 	for (i = 0; i < FXT_IN_PROGRESS_MAX; i++)
 		fxt_in_progress_entries(thread)[i].slot = NULL;
 	thread->in_use = false;

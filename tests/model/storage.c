@@ -39,7 +39,9 @@ static struct guarded {
 	bool is_ring, is_copied;
 	uint64_t finished, random;
 	unsigned pages, free_pages;
-	uint64_t *free_page[PAGES_MAX];
+	/* by the number of a page: a small one ends where a large one would */
+	uint32_t words_of_page[PAGES_MAX];
+	unsigned free_page[PAGES_MAX];
 	struct fxt_lock lock;
 } guarded;
 
@@ -63,6 +65,12 @@ static uint64_t *page_at(unsigned number)
 {
 	return (uint64_t *)(guarded.memory + GUARD + (size_t)guarded.chunks * CHUNK_STRIDE +
 			    (size_t)number * PAGE_STRIDE);
+}
+
+/* Returns where the words of a page are. */
+static uint64_t *page_base(unsigned number)
+{
+	return page_at(number) + FXT_PAGE_WORDS - guarded.words_of_page[number];
 }
 
 static void protect(void *at, size_t bytes, int protection)
@@ -161,32 +169,36 @@ static uint32_t finish(struct fxt_storage *storage, uint32_t number, uint32_t ev
 	return 0;
 }
 
-static uint64_t *take_page(struct fxt_storage *storage, uint64_t now_ns, struct fxt_chunk *taken)
+static uint64_t *take_page(struct fxt_storage *storage, uint64_t now_ns, uint32_t words,
+			   struct fxt_chunk *taken)
 {
 	uint64_t mask = fxt_lock(&guarded.lock), *page = NULL;
+	unsigned number = guarded.free_pages ? guarded.free_page[guarded.free_pages - 1] : guarded.pages;
 
 	(void)storage, (void)now_ns;
 	*taken = (struct fxt_chunk){0};
-	if (guarded.free_pages)
-		page = guarded.free_page[--guarded.free_pages];
-	else if (guarded.pages < PAGES_MAX)
-		page = page_at(guarded.pages++);
-	if (page) {
-		protect(page, FXT_PAGE_BYTES, PROT_READ | PROT_WRITE);
-		lay_out(page, FXT_PAGE_WORDS);
+	if (number < PAGES_MAX) {
+		*(guarded.free_pages ? &guarded.free_pages : &guarded.pages) += guarded.free_pages ? -1u : 1u;
+		guarded.words_of_page[number] = words;
+		page = page_base(number);
+		protect(page_at(number), FXT_PAGE_BYTES, PROT_READ | PROT_WRITE);
+		lay_out(page, words);
 	}
 	fxt_unlock(&guarded.lock, mask);
 	return page;
 }
 
-static void return_page(struct fxt_storage *storage, uint64_t *page)
+static void return_page(struct fxt_storage *storage, uint64_t *page, uint32_t words)
 {
 	uint64_t mask = fxt_lock(&guarded.lock);
+	unsigned number = (unsigned)(((char *)page - (char *)page_at(0)) / PAGE_STRIDE);
 
 	(void)storage;
-	lay_out(page, FXT_PAGE_WORDS);
-	protect(page, FXT_PAGE_BYTES, PROT_READ);
-	guarded.free_page[guarded.free_pages++] = page;
+	if (guarded.words_of_page[number] != words || page != page_base(number))
+		model_fail("storage: page %u is given back with %u words", number, (unsigned)words);
+	lay_out(page, words);
+	protect(page_at(number), FXT_PAGE_BYTES, PROT_READ);
+	guarded.free_page[guarded.free_pages++] = number;
 	fxt_unlock(&guarded.lock, mask);
 }
 
@@ -280,6 +292,8 @@ void model_storage_start(struct fxt_storage *storage_of_file, uint32_t chunks, b
 	guarded.chunks = chunks;
 	guarded.is_ring = is_ring;
 	guarded.is_copied = is_copied;
+	/* Often the threads have to share chunks. */
+	guarded.storage.plenty = (uint32_t)(model_random(&guarded.random) % 8);
 	make_memory();
 	fxt_agent.storage = &guarded.storage;
 }
@@ -291,5 +305,5 @@ void model_storage_walk(void (*visit)(const uint64_t *words, size_t count))
 	for (i = 0; i < guarded.used; i++)
 		visit(base_of(i), words_of(i));
 	for (i = 0; i < guarded.pages; i++)
-		visit(page_at(i), FXT_PAGE_WORDS);
+		visit(page_base(i), guarded.words_of_page[i]);
 }

@@ -192,7 +192,7 @@ static bool is_divided_alike(const uint64_t *copy, const uint64_t *words, size_t
 	return true;
 }
 
-/* Copies a page of slots, or several if a record goes over the end of one. Its holder may give a page back
+/* Copies a small page of slots, or several if a record goes over the end of one. Its holder may give a page back
  * meanwhile, and the next one divides it anew. Returns how many words that are; 0 if the framing is wrong, or
  * keeps changing. */
 static size_t copy_pages(uint64_t *to, const uint64_t *pages, size_t left)
@@ -208,8 +208,8 @@ static size_t copy_pages(uint64_t *to, const uint64_t *pages, size_t left)
 				break;
 			copy_slot(to + at, pages + at, words);
 			at += words;
-		} while (at % FXT_PAGE_WORDS);
-		if (at && at % FXT_PAGE_WORDS == 0 && is_divided_alike(to, pages, at))
+		} while (at % FXT_SMALL_PAGE_WORDS);
+		if (at && at % FXT_SMALL_PAGE_WORDS == 0 && is_divided_alike(to, pages, at))
 			return at;
 	}
 	return 0;
@@ -224,7 +224,7 @@ static void save_pages(struct fxt_client *p, struct fxt_session *session, uint32
 
 	if (fxt_managed_state_of(entry) != FXT_MANAGED_PAGES)
 		return;
-	for (at = 0; at < FXT_CHUNK_WORDS; at += words ? words : FXT_PAGE_WORDS) {
+	for (at = 0; at < FXT_CHUNK_WORDS; at += words ? words : FXT_SMALL_PAGE_WORDS) {
 		words = copy_pages(copy, chunk_of(p, number) + at, FXT_CHUNK_WORDS - at);
 		session->archive.damaged += !words;
 		save_durable(p, session);
