@@ -21,7 +21,8 @@ enum {
 	THREADS = 40,                   /* more than half of the chunks that a buffer of 1 MiB has */
 	ROUNDS = 500,                   /* chunks that each thread fills */
 	HIGH = 1000,
-	EARLY = 128,                    /* a pass may end after so many chunks: buffer_managed.c */
+	FIRST = FXT_MANAGED_FIRST_CHUNKS,
+	MOST_EARLY = 32,                /* a pass may end after so many chunks: buffer_managed.c */
 };
 
 static struct fxt_buffer buffer;
@@ -123,7 +124,7 @@ static void make_buffer(enum fxt_mode mode, uint64_t bytes)
 	ck_assert_int_ge(connection, HIGH);
 	manager_end = ends[1];
 	fxt_buffer_forget(&buffer);
-	ck_assert_int_eq(fxt_buffer_connect(&buffer, connection), 0);
+	ck_assert_int_eq(fxt_buffer_connect(&buffer, connection, NULL), 0);
 	memory = fxt_buffer_create_managed(&buffer, &config);
 	ck_assert_int_ge(memory, 0);
 	close(memory);
@@ -163,6 +164,8 @@ END_TEST
 static struct {
 	unsigned pass, at;              /* of the provider */
 	unsigned asked, answered;       /* requests to save a half */
+	unsigned early;                 /* the least length of a pass */
+	unsigned granted;               /* chunks of each half that the manager has granted; 0: all */
 	bool *busy;                     /* the chunks that are not free */
 } play;
 
@@ -191,17 +194,33 @@ static void answer(unsigned kept)
 	play.answered++;
 }
 
-/* Returns the number of the chunk that the provider takes next, or -1 if it finds none. */
+/* Returns how many chunks of each half may be used. Before the manager has answered for the first time it may
+ * not have seen the memory. */
+static unsigned usable(void)
+{
+	unsigned half = buffer.limit / 2, granted = play.granted;
+
+	if (!granted)
+		granted = play.answered ? half : FIRST;
+	return granted < half ? granted : half;
+}
+
+/* Returns the number of the chunk that the provider takes next, or -1 if it finds none. All passes take no time,
+ * so each is followed by a longer one. */
 static int expected(void)
 {
 	unsigned half = buffer.limit / 2, number;
 
 	for (;;) {
-		if (play.at >= (half < EARLY ? half : EARLY) && play.answered == play.asked) {
+		unsigned least = usable() < play.early ? usable() : play.early;
+
+		if (play.at >= least && play.answered == play.asked) {
 			play.pass++, play.asked++, play.at = 0;
+			if (play.early < MOST_EARLY)
+				play.early *= 2;
 			continue;
 		}
-		if (play.at >= half)
+		if (play.at >= usable())
 			return -1;
 		number = play.at++ + (play.pass & 1) * half;
 		if (!play.busy[number])
@@ -218,6 +237,10 @@ START_TEST(passes)
 	random_seed(3 * THREADS + (uint64_t)_i);
 	make_buffer(FXT_STREAMING, (1 + random_below(24)) * FXT_BUFFER_MIN_BYTES);
 	play.pass = play.at = play.asked = play.answered = 0;
+	play.early = FIRST;
+	/* Some managers grant nothing, and thereby all. */
+	play.granted = random_below(3) ? FIRST + (unsigned)random_below(buffer.limit / 2) : 0;
+	atomic_store(&buffer.managed->granted_chunks, play.granted);
 	play.busy = calloc(buffer.limit, sizeof(*play.busy));
 	late = 1 + (unsigned)random_below(buffer.limit);
 	kept = 2 + (unsigned)random_below(40);
@@ -234,6 +257,11 @@ START_TEST(passes)
 		}
 		if (random_below(late) == 0)
 			answer(kept);
+		/* The manager grants more, or takes something back. */
+		if (play.granted && random_below(200) == 0) {
+			play.granted = FIRST + (unsigned)random_below(buffer.limit);
+			atomic_store(&buffer.managed->granted_chunks, play.granted);
+		}
 	}
 	ck_assert_uint_gt(found, 100);
 	free(play.busy);

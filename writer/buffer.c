@@ -330,10 +330,12 @@ static uint64_t *divide(struct fxt_buffer *buffer, uint64_t *base, uint32_t coun
 /* Makes a chunk a row of pages, for good. */
 static uint64_t *take_new_page(struct fxt_buffer *buffer, uint64_t now_ns, struct fxt_chunk *taken)
 {
+	uint32_t most = buffer->managed ? fxt_managed_page_chunks(buffer) : buffer->limit / 2;
+
 	/* A buffer whose chunks are used again keeps room for events, because pages are not given back before
 	 * their thread has ended. */
 	if ((buffer->mode == FXT_CIRCULAR || buffer->managed) &&
-	    atomic_load_explicit(&buffer->page_chunks, memory_order_relaxed) >= buffer->limit / 2)
+	    atomic_load_explicit(&buffer->page_chunks, memory_order_relaxed) >= most)
 		return NULL;
 	if (!fxt_storage_take(&buffer->storage, now_ns, taken))
 		return NULL;
@@ -366,6 +368,14 @@ uint64_t *fxt_buffer_take_page(struct fxt_storage *storage, uint64_t now_ns, uin
 	return page && words < FXT_PAGE_WORDS ? divide(buffer, page, FXT_SMALL_PAGES, words) : page;
 }
 
+static void pause_a_little(struct fxt_storage *storage)
+{
+	static const struct timespec pause = {0, FXT_PAUSE_NS};
+
+	(void)storage;
+	FXT_SYSCALL2(SYS_nanosleep, &pause, NULL);
+}
+
 const struct fxt_storage_ops fxt_buffer_ops = {
 	.take = take,
 	.finish = finish,
@@ -375,5 +385,6 @@ const struct fxt_storage_ops fxt_buffer_ops = {
 	.retract = fxt_buffer_retract,
 	.failure = failure,
 	.none_before = none_before,
+	.pause = pause_a_little,
 	.after_fork = fxt_buffer_after_fork,
 };

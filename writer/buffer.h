@@ -75,6 +75,7 @@ struct fxt_buffer_config {
 	/* managed, streaming: the upper limit of the file that takes the memory's place if the manager
 	 * dies */
 	uint64_t file_bytes;
+	uint32_t session;               /* managed: the number of the manager's session */
 };
 
 /* This is the past of a chunk: data about its earlier contents, for a thread that overwrites it or takes a
@@ -93,6 +94,9 @@ struct fxt_chunk_past {
 	 * no snapshot has found it */
 	uint32_t pages_number;
 };
+
+/* `saved_at` of a chunk that was saved in its first turn. */
+#define FXT_IS_SAVED (1u << 31)
 
 struct fxt_window {
 	_Atomic(uint64_t *) base;       /* NULL if the window is not mapped yet, or not any more */
@@ -158,7 +162,18 @@ struct fxt_buffer {
 	/* managed: the manager saves no further half, because these many bytes are all that may be recorded;
 	 * 0: it does (under extend_lock) */
 	_Atomic uint64_t full_bytes;
-	bool is_all_saved;              /* managed: FXT_MANAGER_ALL_SAVED has come (under extend_lock) */
+	/* managed: the first word of the manager's page (provider.h); NULL: it has none */
+	const _Atomic uint32_t *manager_word;
+	/* managed, streaming: the least length of a pass, which grows with the rate; when the present pass
+	 * began; how many passes in turn have found no chunk (all under extend_lock) */
+	uint32_t early_chunks, empty_passes;
+	uint64_t pass_ns;
+	/* managed: the connection is lost, but not the manager; since when the manager has given nothing back
+	 * then (both under extend_lock) */
+	bool is_deaf;
+	uint64_t stuck_ns;
+	atomic_bool has_found;          /* managed: the present pass has found a chunk */
+	_Atomic uint32_t seen_saves;    /* managed: header.saves when there was no room last */
 	_Atomic uint64_t heard_ns;      /* managed: when the manager was last listened to */
 	struct fxt_lock durable_lock, extend_lock, page_lock;
 	char path[FXT_PATH_BYTES];
@@ -169,9 +184,10 @@ struct fxt_buffer {
  * at a time, and not twice for one buffer without fxt_buffer_forget() in between. */
 int fxt_buffer_create(struct fxt_buffer *buffer, const struct fxt_buffer_config *config);
 
-/* Notes the connection to the manager, a socket with a high number, which belongs to the buffer from then on.
- * Nothing else is in the buffer yet: see fxt_buffer_forget(). Returns 0 or a negative errno. */
-int fxt_buffer_connect(struct fxt_buffer *buffer, int connection);
+/* Notes the connection to the manager, a socket with a high number, which belongs to the buffer from then on,
+ * and the first word of the manager's page, or NULL. Nothing else is in the buffer yet: see
+ * fxt_buffer_forget(). Returns 0 or a negative errno. */
+int fxt_buffer_connect(struct fxt_buffer *buffer, int connection, const _Atomic uint32_t *manager_word);
 
 /* Makes the buffer in memory that a manager will save, after fxt_buffer_connect(): config->bytes is its size,
  * and config->path is what messages call it. Returns a descriptor of the memory for the manager, which the
@@ -203,13 +219,13 @@ int fxt_buffer_leave_manager(struct fxt_buffer *buffer, const char *path);
  * other ends the connection: the manager has answered no request for long. */
 void fxt_buffer_tell(struct fxt_buffer *buffer, struct fxt_packet packet);
 
-/* Waits until the manager of a managed buffer has saved all that was recorded before, or wants nothing any
- * more, or is gone. Signals may interrupt the wait; they only delay it. Any context. */
-void fxt_buffer_hand_over(struct fxt_buffer *buffer);
-
 /* Tells the manager of a managed buffer that this process may send and hear nothing from here on, because
  * of what it is about to forbid itself (FXT_NO_TALK). Any context. */
 void fxt_buffer_mute(struct fxt_buffer *buffer);
+
+/* Notes whether the end of the connection will be the end of this process's records: it is about to execute
+ * another program, or has failed to. */
+void fxt_buffer_leaves(struct fxt_buffer *buffer, bool leaves);
 
 /* Tells the manager of a managed buffer how many records have found no room. */
 void fxt_buffer_tell_dropped(struct fxt_buffer *buffer, uint64_t records);
@@ -282,11 +298,24 @@ void fxt_buffer_return_page(struct fxt_storage *storage, uint64_t *page, uint32_
 
 /* Makes the tables that are not in the file. Returns 0 or a negative errno. */
 int fxt_buffer_make_tables(struct fxt_buffer *buffer);
-/* Lays out the durable area, which is mapped: fillers, and the prologue. */
-void fxt_buffer_lay_durable(struct fxt_buffer *buffer, const struct fxt_buffer_config *config);
+/* Lays out the durable area, which is mapped: the prologue, and the filler behind it. */
+void fxt_buffer_lay_prologue(struct fxt_buffer *buffer, const struct fxt_buffer_config *config);
+/* Lays fillers over the regions of the durable area behind the one that is written to. */
+void fxt_buffer_lay_regions(struct fxt_buffer *buffer);
 /* Returns how many bytes the durable area has. */
 uint64_t fxt_buffer_durable_bytes(const struct fxt_buffer_config *config);
 
+/* These talk with the manager (buffer_talk.c). The caller holds extend_lock. The first two return whether the
+ * manager wants nothing any more or is gone, and whether this process may talk with it. */
+bool fxt_managed_is_over(const struct fxt_buffer *buffer);
+bool fxt_managed_may_talk(struct fxt_buffer *buffer);
+/* Reads and handles all packets that the manager has sent. */
+void fxt_managed_hear_all(struct fxt_buffer *buffer);
+/* Sends a packet, if this process has its connection. An alert that finds no room is dropped. */
+void fxt_managed_say(struct fxt_buffer *buffer, struct fxt_packet packet);
+
+/* Returns how many chunks may be divided into pages. */
+uint32_t fxt_managed_page_chunks(struct fxt_buffer *buffer);
 /* Notes, for the manager, that chunk `number` has been divided into pages. */
 void fxt_managed_has_pages(struct fxt_buffer *buffer, uint32_t number);
 /* Returns whether a thread holds the chunk of a managed buffer, so that the manager has not saved it. */

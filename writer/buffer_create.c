@@ -51,16 +51,8 @@ int fxt_buffer_make_tables(struct fxt_buffer *buffer)
 	return 0;
 }
 
-void fxt_buffer_lay_durable(struct fxt_buffer *buffer, const struct fxt_buffer_config *config)
+void fxt_buffer_lay_prologue(struct fxt_buffer *buffer, const struct fxt_buffer_config *config)
 {
-	size_t at, words;
-
-	for (at = FXT_RECORD_MAX_WORDS; at < buffer->durable_words; at += words) {
-		words = buffer->durable_words - at;
-		if (words > FXT_RECORD_MAX_WORDS)
-			words = FXT_RECORD_MAX_WORDS;
-		buffer->durable[at] = fxt_filler(words);
-	}
 	buffer->storage.prologue = buffer->durable;
 	memcpy(buffer->durable, config->prologue, config->prologue_words * FXT_WORD_BYTES);
 	if (config->prologue_words < FXT_RECORD_MAX_WORDS)
@@ -69,6 +61,18 @@ void fxt_buffer_lay_durable(struct fxt_buffer *buffer, const struct fxt_buffer_c
 	buffer->durable_at = config->prologue_words;
 	buffer->durable_region_end = FXT_RECORD_MAX_WORDS;
 	buffer->prologue_words = config->prologue_words;
+}
+
+void fxt_buffer_lay_regions(struct fxt_buffer *buffer)
+{
+	size_t at, words;
+
+	for (at = buffer->durable_region_end; at < buffer->durable_words; at += words) {
+		words = buffer->durable_words - at;
+		if (words > FXT_RECORD_MAX_WORDS)
+			words = FXT_RECORD_MAX_WORDS;
+		buffer->durable[at] = fxt_filler(words);
+	}
 }
 
 /* Reserves the durable area, maps it, and stores its records and fillers. The file has no name yet. */
@@ -94,7 +98,8 @@ static int make_durable(struct fxt_buffer *buffer, const struct fxt_buffer_confi
 	/* Without this advice each first touch of a filler below would read ahead. That takes ten times as
 	 * long, at every program's start. */
 	fxt_sys_madvise(buffer->durable, bytes, MADV_RANDOM);
-	fxt_buffer_lay_durable(buffer, config);
+	fxt_buffer_lay_prologue(buffer, config);
+	fxt_buffer_lay_regions(buffer);
 	if (!buffer->in_memory)
 		return 0;
 	error = fxt_buffer_save_new(buffer);

@@ -7,15 +7,21 @@
 
 enum { TAKER_TRIES = 1 << 20 };
 
-/* Empties the chunks that nobody has: the manager has saved them, or they were never used. */
-static void empty_free(struct fxt_buffer *buffer)
+/* Sees to it that nothing of the chunks that nobody has gets into the file: the manager has saved them, or they
+ * were never used. A stream takes none of them again, and they pass for saved. The others are emptied. */
+static void leave_out_free(struct fxt_buffer *buffer)
 {
 	enum fxt_managed_state state;
 	uint32_t i;
 
 	for (i = 0; i < buffer->limit; i++) {
 		state = fxt_managed_state_of(atomic_load_explicit(&buffer->states[i], memory_order_acquire));
-		if (state == FXT_MANAGED_FREE || state == FXT_MANAGED_SAVED)
+		if (state == FXT_MANAGED_HELD || state == FXT_MANAGED_FULL || state == FXT_MANAGED_PAGES ||
+		    state == FXT_MANAGED_TAKEN)
+			continue;
+		if (buffer->mode == FXT_STREAMING)
+			buffer->past[i].saved_at = FXT_IS_SAVED;
+		else
 			fxt_chunk_empty(fxt_buffer_chunk(buffer, i), FXT_CHUNK_WORDS);
 	}
 }
@@ -71,7 +77,7 @@ static void become_memory(struct fxt_buffer *buffer, uint32_t chunks)
 	uint32_t i;
 
 	for (i = buffer->limit; i < chunks; i++)
-		buffer->past[i].saved_at = 1u << 31;
+		buffer->past[i].saved_at = FXT_IS_SAVED;
 	if (buffer->mode == FXT_STREAMING) {
 		atomic_store_explicit(&buffer->cursor, chunks, memory_order_relaxed);
 		buffer->limit = buffer->file_limit > chunks ? buffer->file_limit : chunks;
@@ -112,7 +118,8 @@ int fxt_buffer_leave_manager(struct fxt_buffer *buffer, const char *path)
 		leaving.chunks = (buffer->limit + FXT_WINDOW_CHUNKS - 1) / FXT_WINDOW_CHUNKS *
 				 FXT_WINDOW_CHUNKS;
 	durable = fxt_lock(&buffer->durable_lock);
-	empty_free(buffer);
+	fxt_buffer_lay_regions(buffer);
+	leave_out_free(buffer);
 	if (fxt_opens_here())
 		error = make_file(buffer, leaving.chunks);
 	else

@@ -6,22 +6,26 @@
  * circular mode hands out the chunk that was finished first. In streaming mode a pass goes over one of the
  * two rolling buffers. It takes the chunks that are free there, and skips those that a thread still holds or
  * that the manager has not saved yet. At its end the other rolling buffer is next, if the manager has
- * answered the last request to save that one. Where the manager keeps up, a pass ends after EARLY_CHUNKS.
- * So a large buffer costs memory, and the touching of it, only while it is needed. */
+ * answered the last request to save that one. Where the manager keeps up, a pass ends sooner: after a few
+ * chunks, and after more the faster the process fills them. So the memory that is used follows the rate.
+ * It goes no further than the manager has granted, because all processes of a run share a budget. */
 #include <errno.h>
 #include <linux/memfd.h>
-#include <poll.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "buffer.h"
 
 enum {
 	NOEXEC_SEAL = 8,                /* MFD_NOEXEC_SEAL, which kernels before 6.3 do not know */
-	POPULATE_CHUNKS = 8,            /* chunks that are touched together, when the first is new */
-	EARLY_CHUNKS = 128,             /* the least length of a pass, if the buffer is not smaller */
-	HEAR_NS = 1000 * 1000,          /* the least time between two looks for packets of the manager */
+	FIRST_CHUNKS = FXT_MANAGED_FIRST_CHUNKS,        /* the length of a pass at first */
+	MOST_EARLY_CHUNKS = 32,         /* no longer passes are needed while the manager keeps up */
+	QUICK_PASS_NS = 20 * 1000 * 1000,       /* a pass that is quicker is followed by a longer one */
+	SLOW_PASS_NS = 1000 * 1000 * 1000,      /* a slower one by one of the first length */
+	HEAR_NS = 1000 * 1000,          /* the time between two attempts where there is no room for long */
 	RETRY_NS = 50 * 1000,           /* the time between two attempts to get a chunk, if none is free */
+	/* A process that has lost its connection waits no longer than this for a manager that gives nothing
+	 * back: it would not notice that the manager is gone. */
+	DEAF_WAIT_NS = 2000 * 1000 * 1000,
 };
 
 static struct fxt_buffer *buffer_of(struct fxt_storage *storage)
@@ -87,6 +91,8 @@ static void describe(struct fxt_buffer *buffer, const struct fxt_buffer_config *
 	header->chunk_count = buffer->limit;
 	header->counters_offset = (config->prologue_words - config->counters_words) * FXT_WORD_BYTES;
 	header->counters_size = config->counters_words * FXT_WORD_BYTES;
+	header->session = config->session;
+	header->outlives_connection = 1;
 }
 
 /* Maps the memory by whole windows, because the child of a fork unmaps or replaces it by windows. Nothing
@@ -112,7 +118,7 @@ static int map_memory(struct fxt_buffer *buffer, const struct fxt_buffer_config 
 		atomic_store_explicit(&buffer->windows[i].base,
 				      (uint64_t *)(base + front + (uint64_t)i * FXT_WINDOW_BYTES),
 				      memory_order_release);
-	fxt_buffer_lay_durable(buffer, config);
+	fxt_buffer_lay_prologue(buffer, config);
 	atomic_store_explicit(&buffer->managed->durable_data_end, buffer->durable_at * FXT_WORD_BYTES,
 			      memory_order_release);
 	buffer->managed->magic = FXT_MANAGED_MAGIC;
@@ -133,7 +139,7 @@ static int make_tables(struct fxt_buffer *buffer)
 	return error;
 }
 
-int fxt_buffer_connect(struct fxt_buffer *buffer, int connection)
+int fxt_buffer_connect(struct fxt_buffer *buffer, int connection, const _Atomic uint32_t *manager_word)
 {
 	struct stat status;
 	int error = fxt_sys_fstat(connection, &status);
@@ -143,6 +149,7 @@ int fxt_buffer_connect(struct fxt_buffer *buffer, int connection)
 	buffer->device = status.st_dev;
 	buffer->inode = status.st_ino;
 	buffer->fd = connection;
+	buffer->manager_word = manager_word;
 	return 0;
 }
 
@@ -156,6 +163,7 @@ int fxt_buffer_create_managed(struct fxt_buffer *buffer, const struct fxt_buffer
 	buffer->mode = config->mode;
 	buffer->durable_words = durable / FXT_WORD_BYTES;
 	buffer->limit = (uint32_t)((config->bytes - durable) / FXT_CHUNK_BYTES) & ~1u;
+	buffer->early_chunks = FIRST_CHUNKS;
 	buffer->file_limit = buffer->limit;
 	if (buffer->mode == FXT_STREAMING && config->file_bytes > config->bytes)
 		buffer->file_limit = (uint32_t)((config->file_bytes - durable) / FXT_CHUNK_BYTES);
@@ -178,144 +186,30 @@ void fxt_managed_forget(struct fxt_buffer *buffer)
 		fxt_sys_munmap((char *)buffer->states - FXT_MANAGED_HEADER_BYTES, buffer->front_bytes);
 }
 
-/* -- Talking to the manager -------------------------------------------------------------------- */
-
-/* Notes that the manager wants nothing any more (-ESHUTDOWN), or is gone (-EPIPE). The caller holds
- * extend_lock. */
-static void end_with(struct fxt_buffer *buffer, int error)
-{
-	if (atomic_load_explicit(&buffer->failure, memory_order_relaxed) != -ESHUTDOWN)
-		atomic_store_explicit(&buffer->failure, error, memory_order_relaxed);
-}
-
-static bool is_over(const struct fxt_buffer *buffer)
-{
-	int failure = atomic_load_explicit(&buffer->failure, memory_order_relaxed);
-
-	return failure == -ESHUTDOWN || failure == -EPIPE;
-}
-
-/* Reads and handles all packets that the manager has sent. The caller holds extend_lock. */
-static void hear_all(struct fxt_buffer *buffer)
-{
-	struct fxt_packet packet;
-	long bytes;
-
-	while (!is_over(buffer)) {
-		bytes = fxt_file_is_ours(buffer, buffer->fd)
-				? FXT_SYSCALL6(SYS_recvfrom, buffer->fd, &packet, sizeof(packet),
-					       MSG_DONTWAIT, NULL, NULL)
-				: -EBADF;
-		if (bytes == -EAGAIN)
-			return;
-		if (bytes == -EINTR)
-			continue;
-		if (bytes != (long)sizeof(packet))
-			end_with(buffer, -EPIPE);
-		else if (packet.request == FXT_MANAGER_STOP || packet.request == FXT_MANAGER_TERMINATE)
-			end_with(buffer, -ESHUTDOWN);
-		else if (packet.request == FXT_MANAGER_BUFFER_SAVED && packet.data32 == buffer->saved_wraps)
-			buffer->saved_wraps++;
-		else if (packet.request == FXT_MANAGER_FULL)
-			atomic_store_explicit(&buffer->full_bytes, packet.data64, memory_order_relaxed);
-		else if (packet.request == FXT_MANAGER_ALL_SAVED)
-			buffer->is_all_saved = true;
-	}
-}
-
-void fxt_buffer_hear(struct fxt_buffer *buffer, uint64_t now_ns)
-{
-	uint64_t mask;
-
-	if (!buffer->managed ||
-	    now_ns - HEAR_NS < atomic_load_explicit(&buffer->heard_ns, memory_order_relaxed) ||
-	    is_over(buffer) || fxt_may_not_lock() || fxt_is_forbidden(FXT_NO_TALK) ||
-	    !fxt_trylock(&buffer->extend_lock, &mask))
-		return;
-	if (now_ns != UINT64_MAX)
-		atomic_store_explicit(&buffer->heard_ns, now_ns, memory_order_relaxed);
-	hear_all(buffer);
-	fxt_unlock(&buffer->extend_lock, mask);
-}
-
-/* Sends a packet. The socket has room for it, because a request waits until the last one was answered. An
- * alert that finds no room is dropped. */
-static void say(struct fxt_buffer *buffer, struct fxt_packet packet)
-{
-	long bytes;
-
-	do {
-		bytes = fxt_file_is_ours(buffer, buffer->fd)
-				? FXT_SYSCALL6(SYS_sendto, buffer->fd, &packet, sizeof(packet),
-					       MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0)
-				: -EBADF;
-	} while (bytes == -EINTR);
-	if (bytes != (long)sizeof(packet) && !(bytes == -EAGAIN && packet.request == FXT_PROVIDER_ALERT))
-		end_with(buffer, -EPIPE);
-}
-
-void fxt_buffer_tell(struct fxt_buffer *buffer, struct fxt_packet packet)
-{
-	uint64_t mask;
-
-	if (fxt_may_not_lock() || fxt_is_forbidden(FXT_NO_TALK))
-		return;
-	mask = fxt_lock(&buffer->extend_lock);
-	say(buffer, packet);
-	fxt_unlock(&buffer->extend_lock, mask);
-}
-
-void fxt_buffer_mute(struct fxt_buffer *buffer)
-{
-	if (buffer->managed)
-		fxt_buffer_tell(buffer, (struct fxt_packet){FXT_PROVIDER_MUTED, 0, 0, 0});
-}
-
-void fxt_buffer_hand_over(struct fxt_buffer *buffer)
-{
-	/* The program may have put another file in the connection's place: hear_all() notices that. */
-	const struct timespec most = {0, 100 * 1000 * 1000};
-	struct timespec left;
-	struct pollfd poll = {buffer->fd, POLLIN, 0};
-	uint64_t mask;
-	bool is_done;
-
-	if (!buffer->managed || is_over(buffer) || fxt_may_not_lock() || fxt_is_forbidden(FXT_NO_TALK))
-		return;
-	buffer->is_all_saved = false;
-	fxt_buffer_tell(buffer, (struct fxt_packet){FXT_PROVIDER_ENDING, 0, 0, 0});
-	for (;;) {
-		mask = fxt_lock(&buffer->extend_lock);
-		hear_all(buffer);
-		is_done = buffer->is_all_saved || is_over(buffer);
-		fxt_unlock(&buffer->extend_lock, mask);
-		if (is_done)
-			return;
-		left = most;
-		FXT_SYSCALL5(SYS_ppoll, &poll, 1, &left, NULL, 0);
-	}
-}
-
-void fxt_managed_saved(struct fxt_buffer *buffer, uint32_t wraps)
-{
-	uint64_t mask = fxt_lock(&buffer->extend_lock);
-
-	if (wraps == buffer->saved_wraps)
-		buffer->saved_wraps++;
-	fxt_unlock(&buffer->extend_lock, mask);
-}
-
-void fxt_buffer_tell_dropped(struct fxt_buffer *buffer, uint64_t records)
-{
-	if (buffer->managed)
-		atomic_store_explicit(&buffer->managed->num_records_dropped, records, memory_order_relaxed);
-}
-
 /* -- Handing out chunks ------------------------------------------------------------------------ */
+
+/* Returns how many chunks of each half the process may use. */
+static uint32_t granted(const struct fxt_buffer *buffer)
+{
+	uint32_t half = buffer->limit / 2, chunks;
+
+	chunks = atomic_load_explicit(&buffer->managed->granted_chunks, memory_order_relaxed);
+	/* The manager has not seen the memory before it answers for the first time. */
+	if (!chunks)
+		chunks = atomic_load_explicit(&buffer->saved_wraps, memory_order_relaxed) ? half
+											  : FIRST_CHUNKS;
+	return chunks < half ? chunks : half;
+}
+
+/* Asks for twice the chunks that were granted. */
+static void want_more(struct fxt_buffer *buffer)
+{
+	atomic_store_explicit(&buffer->managed->wanted_chunks, 2 * granted(buffer), memory_order_relaxed);
+}
 
 static uint32_t pass_chunks(const struct fxt_buffer *buffer)
 {
-	return buffer->mode == FXT_STREAMING ? buffer->limit / 2 : buffer->limit;
+	return buffer->mode == FXT_STREAMING ? granted(buffer) : buffer->limit;
 }
 
 /* Returns whether the next pass may write to its half of the buffer. It may if the manager has said that the
@@ -323,31 +217,66 @@ static uint32_t pass_chunks(const struct fxt_buffer *buffer)
  * free. The caller holds extend_lock. */
 static bool is_half_saved(struct fxt_buffer *buffer, uint32_t pass)
 {
-	uint32_t chunks = buffer->limit / 2, first = ((pass + 1) & 1) * chunks, i;
+	uint32_t first = ((pass + 1) & 1) * (buffer->limit / 2), i;
+	enum fxt_managed_state state;
 
-	if (!fxt_is_forbidden(FXT_NO_TALK)) {
-		hear_all(buffer);
-		return buffer->saved_wraps == pass && !is_over(buffer);
-	}
-	for (i = first; i < first + chunks; i++)
-		if (fxt_managed_state_of(atomic_load_explicit(&buffer->states[i], memory_order_acquire)) ==
-		    FXT_MANAGED_FREE)
+	fxt_managed_hear_all(buffer);
+	if (fxt_managed_is_over(buffer))
+		return false;
+	if (fxt_managed_may_talk(buffer))
+		return buffer->saved_wraps == pass;
+	for (i = first; i < first + granted(buffer); i++) {
+		state = fxt_managed_state_of(atomic_load_explicit(&buffer->states[i], memory_order_acquire));
+		if (state == FXT_MANAGED_FREE || state == FXT_MANAGED_EMPTY)
 			return true;
+	}
 	return false;
 }
 
+/* Chooses the least length of the next pass by how long the last one took. */
+static void pace(struct fxt_buffer *buffer, uint64_t now_ns)
+{
+	uint64_t took_ns = now_ns - buffer->pass_ns;
+	uint32_t plenty = granted(buffer) / 2;
+
+	if (took_ns < QUICK_PASS_NS && buffer->early_chunks < MOST_EARLY_CHUNKS)
+		buffer->early_chunks *= 2;
+	else if (took_ns > SLOW_PASS_NS)
+		buffer->early_chunks = FIRST_CHUNKS;
+	if (buffer->early_chunks > granted(buffer))
+		want_more(buffer);
+	buffer->pass_ns = now_ns;
+	atomic_store_explicit(&buffer->storage.plenty, plenty < MOST_EARLY_CHUNKS ? plenty : MOST_EARLY_CHUNKS,
+			      memory_order_relaxed);
+}
+
 /* Begins pass `pass` + 1 of a streaming buffer, and asks the manager to save the half that is full. */
-static void begin_pass(struct fxt_buffer *buffer, uint32_t pass)
+static void begin_pass(struct fxt_buffer *buffer, uint32_t pass, uint64_t now_ns)
 {
 	uint64_t durable = atomic_load_explicit(&buffer->managed->durable_data_end, memory_order_relaxed);
 
+	pace(buffer, now_ns);
+	buffer->empty_passes = atomic_exchange(&buffer->has_found, false) ? 0 : buffer->empty_passes + 1;
 	atomic_store_explicit(&buffer->managed->wrapped_count, pass + 1, memory_order_relaxed);
 	atomic_store_explicit(&buffer->cursor, (uint64_t)(pass + 1) << 32, memory_order_release);
 	atomic_store_explicit(&buffer->failure, 0, memory_order_relaxed);
-	if (fxt_is_forbidden(FXT_NO_TALK))
-		buffer->saved_wraps = pass + 1;
+	if (fxt_managed_may_talk(buffer))
+		fxt_managed_say(buffer, (struct fxt_packet){FXT_PROVIDER_SAVE_BUFFER, 0, pass, durable});
 	else
-		say(buffer, (struct fxt_packet){FXT_PROVIDER_SAVE_BUFFER, 0, pass, durable});
+		buffer->saved_wraps = pass + 1;
+}
+
+/* Returns why no pass can begin: the manager has not saved enough yet (-EAGAIN), or nobody is known to save
+ * anything (-EBUSY). A buffer that is full has no failure: storage.h. The caller holds extend_lock. */
+static int why_none(struct fxt_buffer *buffer, uint64_t now_ns)
+{
+	uint32_t saves = atomic_load(&buffer->managed->saves);
+
+	if (buffer->full_bytes)
+		return 0;
+	if (atomic_exchange(&buffer->seen_saves, saves) != saves || fxt_managed_may_talk(buffer))
+		buffer->stuck_ns = now_ns;
+	return now_ns - buffer->stuck_ns < DEAF_WAIT_NS ? -EAGAIN : -EBUSY;
 }
 
 /* Ends pass number `pass` of a streaming buffer. Returns false if the next pass cannot begin now. */
@@ -360,13 +289,21 @@ static bool turn_over(struct fxt_buffer *buffer, uint32_t pass, uint64_t now_ns)
 		return false;
 	mask = fxt_lock(&buffer->extend_lock);
 	if (atomic_load_explicit(&buffer->cursor, memory_order_relaxed) >> 32 == pass) {
+		int why = why_none(buffer, now_ns);
+
 		done = is_half_saved(buffer, pass);
+		/* Two passes over all chunks have found none: threads hold them all, in the middle of a record.
+		 * Nobody waits for them. */
+		if (done && buffer->empty_passes >= 2) {
+			buffer->empty_passes = 0;
+			why = -EBUSY;
+			done = false;
+		}
 		if (done) {
-			begin_pass(buffer, pass);
-		} else if (!is_over(buffer)) {
-			/* A buffer that is full has no failure: storage.h. */
-			atomic_store_explicit(&buffer->failure, buffer->full_bytes ? 0 : -EAGAIN,
-					      memory_order_relaxed);
+			begin_pass(buffer, pass, now_ns);
+		} else if (!fxt_managed_is_over(buffer)) {
+			want_more(buffer);
+			atomic_store_explicit(&buffer->failure, why, memory_order_relaxed);
 			atomic_store_explicit(&buffer->retry_ns, now_ns + RETRY_NS, memory_order_relaxed);
 		}
 	}
@@ -378,21 +315,31 @@ static bool turn_over(struct fxt_buffer *buffer, uint32_t pass, uint64_t now_ns)
  * other half. Where this process may not talk with the manager, nothing tells that. */
 static bool may_end_early(struct fxt_buffer *buffer, uint32_t pass, uint32_t at)
 {
-	return at >= EARLY_CHUNKS && buffer->mode == FXT_STREAMING &&
+	return at >= buffer->early_chunks && buffer->mode == FXT_STREAMING &&
 	       atomic_load_explicit(&buffer->saved_wraps, memory_order_relaxed) == pass &&
-	       !fxt_is_forbidden(FXT_NO_TALK);
+	       !buffer->is_deaf && !fxt_is_forbidden(FXT_NO_TALK);
 }
 
-/* Touches some chunks at once, when the first of them is taken for the first time. */
+static void pause_until_saved(struct fxt_storage *storage)
+{
+	static const struct timespec most = {0, FXT_PAUSE_NS};
+	struct fxt_managed_header *header = buffer_of(storage)->managed;
+
+	/* Another thread may have left the manager meanwhile. */
+	if (!header)
+		return;
+	atomic_fetch_add(&header->sleepers, 1);
+	FXT_SYSCALL4(SYS_futex, &header->saves, FXT_FUTEX_WAIT_SHARED,
+		     atomic_load(&buffer_of(storage)->seen_saves), &most);
+	atomic_fetch_sub(&header->sleepers, 1);
+}
+
+/* Touches a chunk's pages at once, before they are used for the first time. The first chunks of each half may
+ * be all that the process needs, and not much of them. */
 static void populate(struct fxt_buffer *buffer, uint32_t number)
 {
-	uint32_t chunks = buffer->limit - number;
-
-	if (number % POPULATE_CHUNKS)
-		return;
-	fxt_sys_madvise(fxt_buffer_chunk(buffer, number),
-			(size_t)(chunks < POPULATE_CHUNKS ? chunks : POPULATE_CHUNKS) * FXT_CHUNK_BYTES,
-			MADV_POPULATE_WRITE);
+	if (number % (buffer->limit / 2) >= FIRST_CHUNKS)
+		fxt_sys_madvise(fxt_buffer_chunk(buffer, number), FXT_CHUNK_BYTES, MADV_POPULATE_WRITE);
 }
 
 /* Makes the chunk the caller's, in a new turn, if it is free. A chunk that `is_oldest`, which the ring has
@@ -406,13 +353,13 @@ static bool hand_out(struct fxt_buffer *buffer, uint32_t number, bool is_oldest,
 	enum fxt_managed_state state = fxt_managed_state_of(entry);
 	uint32_t turn = (entry >> 8) + 1;
 
-	if ((state != FXT_MANAGED_FREE &&
+	if ((state != FXT_MANAGED_FREE && state != FXT_MANAGED_EMPTY &&
 	     !(is_oldest && (state == FXT_MANAGED_FULL || state == FXT_MANAGED_SAVED))) ||
 	    !atomic_compare_exchange_strong(&buffer->states[number], &entry,
 					    entry_of(turn, FXT_MANAGED_TAKEN)))
 		return false;
 	atomic_thread_fence(memory_order_release);
-	if (turn == 1)
+	if (turn == 1 || state == FXT_MANAGED_EMPTY)
 		populate(buffer, number);
 	*chunk = (struct fxt_chunk){.base = fxt_buffer_chunk(buffer, number), .words = FXT_CHUNK_WORDS,
 				    .number = number};
@@ -424,16 +371,18 @@ static bool hand_out(struct fxt_buffer *buffer, uint32_t number, bool is_oldest,
 	fxt_chunk_empty(chunk->base, FXT_CHUNK_WORDS);
 	atomic_store_explicit(&buffer->states[number], entry_of(turn, FXT_MANAGED_HELD),
 			      memory_order_release);
+	atomic_store_explicit(&buffer->has_found, true, memory_order_relaxed);
 	return true;
 }
 
 static bool take_now(struct fxt_buffer *buffer, uint64_t now_ns, struct fxt_chunk *chunk)
 {
-	uint32_t chunks = pass_chunks(buffer), pass, number;
+	uint32_t chunks, pass, number;
 	uint64_t at;
 	bool waited;
 
-	while (!is_over(buffer)) {
+	while (!fxt_managed_is_over(buffer)) {
+		chunks = pass_chunks(buffer);
 		at = atomic_load_explicit(&buffer->cursor, memory_order_acquire);
 		pass = (uint32_t)(at >> 32);
 		if (may_end_early(buffer, pass, (uint32_t)at) && turn_over(buffer, pass, now_ns))
@@ -450,7 +399,7 @@ static bool take_now(struct fxt_buffer *buffer, uint64_t now_ns, struct fxt_chun
 		if (!atomic_compare_exchange_weak_explicit(&buffer->cursor, &at, at + 1,
 							   memory_order_relaxed, memory_order_relaxed))
 			continue;
-		number = (uint32_t)at + (pass & 1) * chunks;
+		number = (uint32_t)at + (buffer->mode == FXT_STREAMING ? (pass & 1) * (buffer->limit / 2) : 0);
 		if (hand_out(buffer, number, false, chunk))
 			return true;
 	}
@@ -468,7 +417,7 @@ static bool take(struct fxt_storage *storage, uint64_t now_ns, struct fxt_chunk 
 	atomic_fetch_add(&buffer->takers, 1);
 	taken = take_now(buffer, now_ns, chunk);
 	atomic_fetch_sub(&buffer->takers, 1);
-	if (!taken && (is_over(buffer) || buffer->mode == FXT_ONESHOT))
+	if (!taken && (fxt_managed_is_over(buffer) || buffer->mode == FXT_ONESHOT))
 		atomic_store_explicit(&buffer->retry_ns, now_ns + HEAR_NS, memory_order_relaxed);
 	return taken;
 }
@@ -493,6 +442,18 @@ void fxt_managed_has_pages(struct fxt_buffer *buffer, uint32_t number)
 
 	atomic_store_explicit(&buffer->states[number], entry_of(entry >> 8, FXT_MANAGED_PAGES),
 			      memory_order_release);
+}
+
+uint32_t fxt_managed_page_chunks(struct fxt_buffer *buffer)
+{
+	uint32_t most = pass_chunks(buffer);
+
+	if (buffer->mode != FXT_STREAMING)
+		return most / 2;
+	/* More are granted before these are used up. */
+	if (atomic_load_explicit(&buffer->page_chunks, memory_order_relaxed) >= most / 2)
+		want_more(buffer);
+	return most;
 }
 
 bool fxt_managed_is_held(const struct fxt_buffer *buffer, uint32_t number)
@@ -541,7 +502,7 @@ static uint64_t none_before(const struct fxt_storage *storage)
 	const struct fxt_buffer *buffer = (const struct fxt_buffer *)storage;
 
 	/* The manager may clear the buffer and start again, so it is never full for good. */
-	if (buffer->mode == FXT_CIRCULAR && !is_over(buffer))
+	if (buffer->mode == FXT_CIRCULAR && !fxt_managed_is_over(buffer))
 		return 0;
 	return atomic_load_explicit(&buffer->retry_ns, memory_order_relaxed);
 }
@@ -555,5 +516,6 @@ static const struct fxt_storage_ops managed_ops = {
 	.retract = fxt_buffer_retract,
 	.failure = failure,
 	.none_before = none_before,
+	.pause = pause_until_saved,
 	.after_fork = fxt_buffer_after_fork,
 };

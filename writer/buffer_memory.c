@@ -113,7 +113,7 @@ int fxt_buffer_save_new(struct fxt_buffer *buffer)
 /* Returns the chunk's turns with the top bit set, so that this is never 0. */
 static unsigned turn_of(const struct fxt_buffer *buffer, uint32_t number)
 {
-	return atomic_load_explicit(&buffer->past[number].turns, memory_order_acquire) | 1u << 31;
+	return atomic_load_explicit(&buffer->past[number].turns, memory_order_acquire) | FXT_IS_SAVED;
 }
 
 int fxt_buffer_save_chunk(struct fxt_buffer *buffer, uint32_t number)

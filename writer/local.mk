@@ -11,6 +11,7 @@ WRITER_SOURCES = \
 	writer/buffer_grow.c \
 	writer/buffer_leave.c \
 	writer/buffer_managed.c \
+	writer/buffer_talk.c \
 	writer/buffer_memory.c \
 	writer/buffer_file.c \
 	writer/buffer_fork.c \

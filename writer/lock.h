@@ -37,6 +37,7 @@ struct fxt_lock {
 };
 
 enum { FXT_FUTEX_WAIT = 0 | 128, FXT_FUTEX_WAKE = 1 | 128 };    /* 128 is FUTEX_PRIVATE_FLAG */
+enum { FXT_FUTEX_WAIT_SHARED = 0 };
 
 /* Takes the lock. Returns the signal mask to give back to fxt_unlock(). A waiter sleeps: if it only
  * yielded, a waiter of a real-time policy would keep the holder from running. */

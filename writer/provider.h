@@ -24,15 +24,24 @@
  *                                          <-------    ALL_SAVED
  *                                          <-------    TERMINATE: the session is over; INITIALIZE may follow
  *
- * Whoever closes the connection ends all this.
+ * The child that a provider forks is a provider of its own. It knows what its parent has been told, so it waits
+ * for nothing:
+ *
+ *      connects; FORKED, with its memory   ------->    saves it, as that of a provider that has STARTED
+ *
+ * The end of the provider's process ends all this. The end of the connection does so too, unless the header
+ * says that the provider outlives it. The manager is gone when the word at the beginning of its page says so
+ * (FXT_MANAGER_PAGE), or when the connection ends and there is no such page.
  *
  * A provider that nobody wants to record now reads no message, because it records nothing. So there is a page
  * for each provider in memory that the manager owns, "the pages of gates". The provider may only read it. Its
  * first 32-bit word is 0 while the provider has to do nothing, and has all bits set when there are messages
- * for it. A manager that sends INITIALIZE at once need not send REGISTERED, but cannot start such a provider
+ * for it. A forked child has the page of its parent; it is open while there are messages for one of them. A
+ * manager that sends INITIALIZE at once need not send REGISTERED, but cannot start such a provider
  * again after it has stopped it.
  *
- * The memory is a memfd that is sealed against shrinking and growing, so that no access to it can fail:
+ * The memory is a memfd that is sealed against shrinking and growing, so that no access to it can fail. It takes
+ * up only what was written to, and the manager may free parts of it that have no records any more:
  *
  *      [ header, 1 page | table | durable area | rolling buffer 0 | rolling buffer 1 ]
  *
@@ -48,6 +57,8 @@
  *                           circular: manager saves or clears it -> FXT_MANAGED_SAVED
  *      FXT_MANAGED_SAVED     provider takes it, in a new turn, and no record is lost -> FXT_MANAGED_TAKEN
  *      FXT_MANAGED_PAGES     for good: pages of words that are rewritten in place, such as calls in progress
+ *      FXT_MANAGED_FREE      streaming: manager frees its memory -> FXT_MANAGED_FREEING -> FXT_MANAGED_EMPTY
+ *      FXT_MANAGED_EMPTY     as FXT_MANAGED_FREE; the first store to each of its pages takes longer
  *
  * Nothing in the memory needs to be believed: the manager copies what it saves before it looks at it.
  */
@@ -97,6 +108,11 @@ enum fxt_manager_request {
 	 * manager looks by itself, many times a second, for chunks that are full, and saves them without
 	 * an answer. */
 	FXT_PROVIDER_MUTED = 0x203,
+	/* The process was forked by a provider, and is in what the header of its memory calls its session.
+	 * data32: FXT_PROVIDER_VERSION; data64: the process's id in the trace in the lower half, and above
+	 * that the page of gates that its parent has. The descriptor of the memory comes along, and the
+	 * process records already; without one it waits. Text: as of FXT_PROVIDER_REGISTER. */
+	FXT_PROVIDER_FORKED = 0x204,
 
 	/* From the manager. TRACE_PROVIDER_BUFFER_SAVED, with the values of the request. */
 	FXT_MANAGER_BUFFER_SAVED = 0x100,
@@ -164,7 +180,29 @@ struct fxt_managed_header {
 	/* A part of the durable area that is rewritten in place, the counts of losses. It is saved last. */
 	uint64_t counters_offset;       /* within the durable area */
 	uint64_t counters_size;
+
+	/* The session that a forked process was born into, as FXT_MANAGER_INITIALIZE numbers it. */
+	uint32_t session;
+	/* 1: the end of the connection is not the end of the provider, which may have lost it and record on; the
+	 * end of its process is. */
+	_Atomic uint32_t outlives_connection;
+	/* Streaming: how many chunks of each rolling buffer the provider may use. The manager stores it; 0:
+	 * all. The provider stores beside it how many it would use, once it has found that too few. */
+	_Atomic uint32_t granted_chunks;
+	_Atomic uint32_t wanted_chunks;
+	/* The manager adds one after it has given chunks back, and then wakes the threads that sleep on this
+	 * word (FUTEX_WAIT), if the provider says that there are any. */
+	_Atomic uint32_t saves;
+	_Atomic uint32_t sleepers;
 };
+
+/* A streaming provider uses so many chunks of each rolling buffer until it has been granted more. */
+enum { FXT_MANAGED_FIRST_CHUNKS = 4 };
+
+/* The first page of the pages of gates is the manager's. It begins with the word of a robust futex that the
+ * manager holds: when the manager's process is gone, the kernel sets this bit there; when it has ended in
+ * peace, the word is 0. */
+enum { FXT_MANAGER_PAGE = 0, FXT_MANAGER_DIED = 0x40000000 };
 
 static_assert(sizeof(struct fxt_managed_header) <= FXT_MANAGED_HEADER_BYTES, "the header fits");
 
@@ -179,6 +217,8 @@ enum fxt_managed_state {
 	FXT_MANAGED_PAGES,
 	FXT_MANAGED_TAKEN,
 	FXT_MANAGED_SAVED,
+	FXT_MANAGED_FREEING,
+	FXT_MANAGED_EMPTY,
 };
 
 typedef _Atomic uint32_t fxt_managed_entry;

@@ -75,6 +75,8 @@ struct fxt_storage_ops {
 	/* After take() has failed, says until when it will fail: before the time that is returned it fails
 	 * for every caller. 0 means that it may succeed at once, and FXT_NEVER that it fails for good. */
 	uint64_t (*none_before)(const struct fxt_storage *storage);
+	/* Sleeps until there may be room again, for 10 ms at most. Signals may interrupt this. */
+	void (*pause)(struct fxt_storage *storage);
 	/* Called in the child of a fork, whose storage is still its parent's. If `is_interrupted` is set, an
 	 * emission of the calling thread was interrupted and goes on in the child. Then everything that the
 	 * emission may store to (lane.h, agent/emit/in_progress.h) becomes private memory at the same
@@ -83,6 +85,8 @@ struct fxt_storage_ops {
 };
 
 #define FXT_NEVER UINT64_MAX
+
+enum { FXT_PAUSE_NS = 10 * 1000 * 1000 };
 
 struct fxt_storage {
 	const struct fxt_storage_ops *ops;
@@ -145,6 +149,11 @@ static inline int fxt_storage_failure(const struct fxt_storage *storage)
 static inline uint64_t fxt_storage_none_before(const struct fxt_storage *storage)
 {
 	return storage->ops->none_before(storage);
+}
+
+static inline void fxt_storage_pause(struct fxt_storage *storage)
+{
+	storage->ops->pause(storage);
 }
 
 static inline void fxt_storage_after_fork(struct fxt_storage *storage, bool is_interrupted)

@@ -25,6 +25,7 @@ static struct {
 static uint32_t page;
 static uint16_t session;
 static uint32_t session_categories;
+static bool has_session;                /* INITIALIZE has come: `session` and the configuration are its */
 
 /* -- Messages ---------------------------------------------------------------------------------- */
 
@@ -128,6 +129,7 @@ static int initialize(void)
 	    message.packet.data64 / FXT_CHUNK_BYTES > FXT_RING_MAX_CHUNKS)
 		return -EPROTO;
 	session = message.packet.reserved;
+	has_session = true;
 	fxt_agent.config.mode = (enum fxt_mode)mode;
 	fxt_agent.config.waits_for_manager = message.packet.data32 & FXT_BUFFERING_WAITS;
 	fxt_agent.config.buffer_bytes = message.packet.data64;
@@ -242,6 +244,16 @@ static int register_here(int connection)
 	return error;
 }
 
+/* Returns 0 or a negative errno; then the connection is closed. */
+static int keep_connection(struct fxt_buffer *buffer, int connection)
+{
+	int error = fxt_buffer_connect(buffer, connection, fxt_gate_manager_word());
+
+	if (error)
+		fxt_sys_close(connection);
+	return error;
+}
+
 int fxt_connection_open(struct fxt_buffer *buffer)
 {
 	int connection, error;
@@ -251,18 +263,16 @@ int fxt_connection_open(struct fxt_buffer *buffer)
 		return -EBUSY;
 	set_message(0, 0, 0);
 	page = 0;
+	has_session = false;
 	connection = open_connection(true);
 	if (connection < 0)
 		return connection;
-	error = fxt_buffer_connect(buffer, connection);
-	if (error) {
+	error = register_here(connection);
+	if (error && error != -EINPROGRESS) {
 		fxt_sys_close(connection);
 		return error;
 	}
-	error = register_here(connection);
-	if (error && error != -EINPROGRESS)
-		fxt_buffer_forget(buffer);
-	return error;
+	return keep_connection(buffer, connection) ? -EBADF : error;
 }
 
 struct making {
@@ -285,6 +295,50 @@ static long make_memory(void *argument)
 	if (making->is_apart && connection >= 0)
 		fxt_sys_close(connection);
 	fxt_sys_close(memory);
+	return error;
+}
+
+bool fxt_connection_has_parents(void)
+{
+	return fxt_agent.is_forked && page;
+}
+
+/* Connects, and says whose child this is and, in the same message, what its memory is (-1: it has none yet). */
+static int tell_forked(struct fxt_buffer *buffer, int memory)
+{
+	size_t bytes = strlen(fxt_agent.program);
+	int connection = open_connection(true), error;
+
+	if (connection < 0)
+		return connection;
+	set_message(FXT_PROVIDER_FORKED, FXT_PROVIDER_VERSION, (uint64_t)page << 32 | fxt_agent.koid);
+	memcpy(message.text, fxt_agent.program, bytes);
+	error = send_message(connection, bytes, memory);
+	if (!error)
+		return keep_connection(buffer, connection);
+	fxt_sys_close(connection);
+	return error;
+}
+
+int fxt_connection_wait_as_child(struct fxt_buffer *buffer)
+{
+	has_session = false;
+	return tell_forked(buffer, -1);
+}
+
+int fxt_connection_fork(struct fxt_buffer *buffer, struct fxt_buffer_config *config)
+{
+	int memory, error;
+
+	config->mode = fxt_agent.config.mode;
+	config->bytes = fxt_agent.config.buffer_bytes;
+	config->session = session;
+	memory = fxt_buffer_create_managed(buffer, config);
+	error = memory < 0 ? memory : tell_forked(buffer, memory);
+	if (memory >= 0)
+		fxt_sys_close(memory);
+	if (error)
+		fxt_buffer_forget(buffer);
 	return error;
 }
 
@@ -324,6 +378,7 @@ int fxt_connection_make_buffer(struct fxt_buffer *buffer, struct fxt_buffer_conf
 
 	config->mode = fxt_agent.config.mode;
 	config->bytes = fxt_agent.config.buffer_bytes;
+	config->session = session;
 	if (!error)
 		error = (int)fxt_apart(make_memory, &making);
 	if (!error)

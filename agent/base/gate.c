@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "writer/provider.h"
 #include "writer/storage.h"
 
 enum { MADVISE_WIPE_ON_FORK = 18 };
@@ -21,16 +22,14 @@ static struct {
 static_assert(sizeof(fxt_gate) == FXT_PAGE_BYTES && sizeof(owner) == FXT_PAGE_BYTES,
 	      "nothing else may be wiped on fork");
 
-static void *view;                      /* the manager's page; NULL: there is none */
+static void *view;                      /* the page that the gate is lent to; NULL: there is none */
+static void *manager_page;              /* FXT_MANAGER_PAGE; NULL: there is none */
 static atomic_bool is_mapped;           /* the manager's page is in the gate's place */
 static bool is_advised;                 /* the kernel knows which pages to wipe */
 
 void fxt_gate_own(uint32_t pid)
 {
 	fxt_gate_set(0);
-	if (view)
-		fxt_sys_munmap(view, FXT_PAGE_BYTES);
-	view = NULL;
 	/* If the kernel lacks this advice, only the fork handler keeps children out of this buffer. */
 	if (!is_advised) {
 		fxt_sys_madvise(&fxt_gate, sizeof(fxt_gate), MADVISE_WIPE_ON_FORK);
@@ -69,19 +68,41 @@ uint32_t fxt_gate_set(uint32_t categories)
 	return atomic_exchange_explicit(&fxt_gate.mask, categories, memory_order_acq_rel);
 }
 
+static void *map_page(int fd, uint32_t page, int *error)
+{
+	return fxt_sys_mmap(NULL, FXT_PAGE_BYTES, PROT_READ, MAP_SHARED, fd, (off_t)page * FXT_PAGE_BYTES,
+			    error);
+}
+
 int fxt_gate_keep_page(int fd, uint32_t page)
 {
 	struct stat status;
 	int error = fxt_sys_fstat(fd, &status);
 	long seals = FXT_SYSCALL2(SYS_fcntl, fd, F_GET_SEALS);
-	off_t offset = (off_t)page * FXT_PAGE_BYTES;
 
 	if (error)
 		return error;
-	if (seals < 0 || !(seals & F_SEAL_SHRINK) || offset + FXT_PAGE_BYTES > status.st_size)
+	if (seals < 0 || !(seals & F_SEAL_SHRINK) || (off_t)(page + 1) * FXT_PAGE_BYTES > status.st_size)
 		return -EPERM;
-	view = fxt_sys_mmap(NULL, FXT_PAGE_BYTES, PROT_READ, MAP_SHARED, fd, offset, &error);
+	fxt_gate_forget_page();
+	view = map_page(fd, page, &error);
+	if (view)
+		manager_page = map_page(fd, FXT_MANAGER_PAGE, &error);
 	return error;
+}
+
+void fxt_gate_forget_page(void)
+{
+	if (view)
+		fxt_sys_munmap(view, FXT_PAGE_BYTES);
+	if (manager_page)
+		fxt_sys_munmap(manager_page, FXT_PAGE_BYTES);
+	view = manager_page = NULL;
+}
+
+const _Atomic uint32_t *fxt_gate_manager_word(void)
+{
+	return manager_page;
 }
 
 bool fxt_gate_prepare(void)

@@ -43,9 +43,16 @@ bool fxt_gate_is_inherited(void);
  * categories for which it was open; 0 if it was lent. Any context. */
 uint32_t fxt_gate_set(uint32_t categories);
 
-/* Keeps page number `page` of the manager's memory `fd`, to be lent the gate. The caller may close `fd`.
- * Returns 0, or a negative errno: -EPERM if an access to the memory could fail. */
+/* Keeps page number `page` of the manager's memory `fd`, to be lent the gate, and the page of the manager. A
+ * forked child has both, too. The caller may close `fd`. Returns 0, or a negative errno: -EPERM if an access
+ * to the memory could fail. */
 int fxt_gate_keep_page(int fd, uint32_t page);
+
+/* Gives up these pages. No other thread uses the gate. */
+void fxt_gate_forget_page(void);
+
+/* Returns the first word of the manager's page (provider.h); NULL if there is no such page. */
+const _Atomic uint32_t *fxt_gate_manager_word(void);
 
 /* Closes the gate and says that it will be lent: from now on fxt_gate_is_lent(). Returns false if there is no
  * page to lend it to. */

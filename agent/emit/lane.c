@@ -1,7 +1,6 @@
 /* See lanes.h. Lanes turn to their next chunk here, in the middle of an emission; any context. */
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 #include "agent/base/parts.h"
 #include "agent/base/stack.h"
@@ -88,11 +87,8 @@ static void keep_full(struct fxt_thread *thread, struct fxt_lane *lane)
  * manager has not saved enough yet. The size that the user allowed stays used up. */
 static bool waits_out(int failure)
 {
-	/* A thread that may not make system calls to the manager would not notice its end, and wait for
-	 * ever. */
 	if (failure == -EAGAIN)
-		return (fxt_agent.config.wait_on_full || fxt_agent.config.waits_for_manager) &&
-		       !fxt_is_forbidden(FXT_NO_TALK);
+		return fxt_agent.config.wait_on_full || fxt_agent.config.waits_for_manager;
 	return fxt_agent.config.wait_on_full && (failure == -ENOSPC || failure == -EDQUOT);
 }
 
@@ -263,7 +259,6 @@ static __attribute__((noinline)) enum outcome turn(struct fxt_thread *thread, st
 static enum outcome turn_or_wait(struct fxt_thread *thread, struct fxt_lane *lane, size_t words,
 				 enum fxt_loss *why)
 {
-	static const struct timespec pause = {0, 10 * 1000 * 1000};
 	uint64_t mask = 0, waited_ns = 0;
 	enum outcome outcome;
 
@@ -278,7 +273,7 @@ static enum outcome turn_or_wait(struct fxt_thread *thread, struct fxt_lane *lan
 			fxt_sys_restore_signals(mask);
 		if (outcome != MAY_PASS)
 			return outcome;
-		FXT_SYSCALL2(SYS_nanosleep, &pause, NULL);
+		fxt_storage_pause(fxt_agent.storage);
 	}
 }
 

@@ -69,24 +69,31 @@ static size_t write_prologue(uint64_t *out)
 	return used;
 }
 
-/* Makes a buffer for `path`: one that the manager saves if the process `is_connected`, otherwise a file.
- * `memory` has room for the prologue. */
-static int make_buffer(bool is_connected, const char *path, uint64_t *prologue)
+enum kind { A_FILE, MANAGED, FORKED };   /* FORKED: managed, in the session of the parent */
+
+/* Makes a buffer of this kind, for `path` if it is a file. `prologue` has room for the prologue. */
+static int make_buffer(enum kind kind, const char *path, uint64_t *prologue)
 {
 	const struct fxt_config *config = &fxt_agent.config;
 	struct fxt_buffer_config buffer = {
 		.mode = config->mode,
 		.bytes = config->mode == FXT_STREAMING ? config->max_bytes : config->buffer_bytes,
-		.path = is_connected ? "the memory that the manager saves" : path,
+		.path = kind ? "the memory that the manager saves" : path,
 		.prologue = prologue,
 		.in_memory = config->in_memory,
 		.prologue_words = write_prologue(prologue),
 		.counters_words = FXT_LOSS_COUNT * FXT_COUNTER_WORDS,
-		.file_bytes = is_connected ? config->max_bytes : 0,
+		.file_bytes = kind ? config->max_bytes : 0,
 	};
-	int error = is_connected ? fxt_connection_make_buffer(&fxt_agent.buffer, &buffer)
-				 : fxt_buffer_create(&fxt_agent.buffer, &buffer);
+	int error;
 	unsigned i;
+
+	if (kind == FORKED)
+		error = fxt_connection_fork(&fxt_agent.buffer, &buffer);
+	else if (kind == MANAGED)
+		error = fxt_connection_make_buffer(&fxt_agent.buffer, &buffer);
+	else
+		error = fxt_buffer_create(&fxt_agent.buffer, &buffer);
 
 	for (i = 0; i < FXT_LOSS_COUNT && (!error || fxt_agent.buffer.managed); i++)
 		fxt_agent.losses[i] = fxt_agent.buffer.storage.prologue + buffer.prologue_words -
@@ -94,26 +101,30 @@ static int make_buffer(bool is_connected, const char *path, uint64_t *prologue)
 	return error;
 }
 
-/* Makes the buffer. If `may_be_file` is not set it can only be one that the manager saves. Returns 0 when
- * records can be written. Returns -EAGAIN if the process is to wait for the manager; it may have its
- * buffer then. Returns another negative errno if there is no buffer. */
-static int make(bool is_connected, bool may_be_file)
+/* Makes the buffer, a file if there is no manager. The kind is FORKED if the process is the child of one that
+ * records, and MANAGED if it is connected already. Returns 0 when records can be written. Returns -EAGAIN if
+ * the process is to wait for the manager; it may have its buffer then. Returns another negative errno if there
+ * is no buffer. */
+static int make(enum kind kind, bool may_be_file)
 {
 	const struct fxt_config *config = &fxt_agent.config;
 	size_t bytes = FXT_PATH_BYTES + PROLOGUE_WORDS * FXT_WORD_BYTES;
-	int error = is_connected || !config->manager[0] ? 0 : fxt_connection_open(&fxt_agent.buffer);
-	bool is_managed = config->manager[0] && !error;
+	int error = 0;
 	char *path;
 
+	if (!kind && config->manager[0]) {
+		kind = MANAGED;
+		error = fxt_connection_open(&fxt_agent.buffer);
+	}
 	if (error == -EINPROGRESS)
 		return -EAGAIN;
 	path = fxt_sys_memory(bytes);
 	if (!path)
 		return -ENOMEM;
-	if (is_managed)
-		error = make_buffer(true, "", (uint64_t *)(path + FXT_PATH_BYTES));
-	if ((!is_managed || (error && error != -EAGAIN)) && may_be_file) {
-		int connected = config->manager[0] ? error : 0;
+	if (kind && !error)
+		error = make_buffer(kind, "", (uint64_t *)(path + FXT_PATH_BYTES));
+	if ((!kind || (error && error != -EAGAIN)) && may_be_file) {
+		int connected = error;
 
 		error = fxt_output_path(path, config, fxt_agent.program, fxt_agent.koid,
 					fxt_agent.start_seconds)
@@ -123,7 +134,7 @@ static int make(bool is_connected, bool may_be_file)
 			fxt_log("FXT_MANAGER: no answer at %s: %s; the trace goes to %s", config->manager,
 				fxt_error_name(connected), path);
 		if (!error)
-			error = make_buffer(false, path, (uint64_t *)(path + FXT_PATH_BYTES));
+			error = make_buffer(A_FILE, path, (uint64_t *)(path + FXT_PATH_BYTES));
 		if (error)
 			fxt_log("FXT_OUTPUT: cannot write %s: %s; the program runs untraced", path,
 				fxt_error_name(error));
@@ -168,7 +179,7 @@ bool fxt_agent_file(void)
 	    atomic_load_explicit(&fxt_agent.recording, memory_order_relaxed) != FXT_WAITING) {
 		/* In the child of a fork, this is still the parent's buffer. */
 		fxt_buffer_forget(&fxt_agent.buffer);
-		error = make(false, true);
+		error = make(fxt_connection_has_parents() ? FORKED : A_FILE, true);
 		if (!note(error) && error != -EAGAIN) {
 			fxt_agent.file_failed = true;
 			fxt_gate_set(0);
@@ -179,25 +190,25 @@ bool fxt_agent_file(void)
 	return atomic_load_explicit(&fxt_agent.file_made, memory_order_relaxed);
 }
 
-bool fxt_agent_join(void)
+void fxt_agent_join(void)
 {
 	uint64_t mask = fxt_lock(&fxt_agent.file_lock);
-	bool made;
 
 	fxt_buffer_forget(&fxt_agent.buffer);
-	atomic_store(&fxt_agent.recording, FXT_STOPPED);
-	made = note(make(false, false));
-	if (made)
-		atomic_store(&fxt_agent.recording, FXT_RECORDING);
+	if (fxt_connection_has_parents() && !fxt_connection_wait_as_child(&fxt_agent.buffer)) {
+		wait_for_manager();
+	} else {
+		atomic_store(&fxt_agent.recording, FXT_STOPPED);
+		fxt_gate_set(0);
+	}
 	fxt_unlock(&fxt_agent.file_lock, mask);
-	return made;
 }
 
 int fxt_agent_go_on(void)
 {
 	int error = atomic_load_explicit(&fxt_agent.file_made, memory_order_relaxed)
 			    ? fxt_connection_go_on(&fxt_agent.buffer)
-			    : make(true, false);
+			    : make(MANAGED, false);
 
 	if (!error || fxt_agent.buffer.managed)
 		atomic_store_explicit(&fxt_agent.file_made, true, memory_order_release);

@@ -9,10 +9,9 @@
  * has been told, or this process waits for its manager now. */
 bool fxt_agent_file(void);
 
-/* Registers the child of a process that waits, with the same manager. Returns true if the manager wants to
- * record now. Otherwise the child waits; if the manager is gone, it records nothing. Called in the child of a
- * fork. */
-bool fxt_agent_join(void);
+/* Makes the child of a process that waits for its manager wait for it, too. If the manager is gone, the child
+ * records nothing. Called in the child of a fork. */
+void fxt_agent_join(void);
 
 /* Asks the manager what it wants of this process, which waits. Returns 0 if recording begins: the caller
  * opens the gate. Returns -EAGAIN if it does not yet, or another negative errno if the manager is gone.

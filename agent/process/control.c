@@ -326,7 +326,7 @@ void fxt_control_woken(void)
 
 	/* This child has not been through our handler. */
 	if (fxt_gate_is_inherited()) {
-		fxt_fork_in_child(true);
+		fxt_fork_in_child(true, fxt_fork_has_shared());
 		return;
 	}
 	/* If another thread holds the lock, it may be asking the manager. */

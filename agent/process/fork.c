@@ -41,7 +41,7 @@ static void be_off(void)
 	atomic_store_explicit(&fxt_agent.state, FXT_OFF, memory_order_release);
 }
 
-void fxt_fork_in_child(bool returns)
+void fxt_fork_in_child(bool returns, bool shares)
 {
 	uint32_t pid;
 
@@ -64,21 +64,30 @@ void fxt_fork_in_child(bool returns)
 	fxt_gate_own(pid);
 	child_returns = returns;
 	fxt_parts_child();
-	if (!fxt_follow_fork(fxt_agent.program)) {
+	if (shares || !fxt_follow_fork(fxt_agent.program)) {
 		fxt_endpoints_unseen();
 		/* A wrapper that is in the middle of a call finds that there is no file to write to. */
 		fxt_agent.file_failed = true;
 		be_off();
-	} else if (atomic_load_explicit(&fxt_agent.recording, memory_order_relaxed) == FXT_RECORDING ||
-		   (atomic_load_explicit(&fxt_agent.recording, memory_order_relaxed) == FXT_WAITING &&
-		    fxt_agent_join())) {
+	} else if (atomic_load_explicit(&fxt_agent.recording, memory_order_relaxed) == FXT_RECORDING) {
 		fxt_gate_set(fxt_agent.config.categories);
+	} else if (atomic_load_explicit(&fxt_agent.recording, memory_order_relaxed) == FXT_WAITING) {
+		fxt_agent_join();
 	}
+}
+
+bool fxt_fork_has_shared(void)
+{
+	enum { FILES = 2 };             /* KCMP_FILES: <linux/kcmp.h> may be absent */
+
+	/* A kernel that does not compare makes it a child like most others. */
+	return !fxt_is_filtered() &&
+	       !FXT_SYSCALL5(SYS_kcmp, fxt_sys_getpid(), FXT_SYSCALL0(SYS_getppid), FILES, 0, 0);
 }
 
 static void by_handler(void)
 {
-	fxt_fork_in_child(true);
+	fxt_fork_in_child(true, false);
 }
 
 void fxt_fork_start(void)

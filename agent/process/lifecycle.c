@@ -130,6 +130,13 @@ static void tell_cut(void)
 			fxt_agent.buffer.path, (unsigned long)bytes, (unsigned long)fxt_threads_dropped());
 }
 
+void fxt_agent_leaves(bool leaves)
+{
+	if (atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire) &&
+	    !fxt_is_forbidden(FXT_NO_LOCKS) && fxt_agent.pid == (uint32_t)fxt_sys_getpid())
+		fxt_buffer_leaves(&fxt_agent.buffer, leaves);
+}
+
 void fxt_agent_trim(void)
 {
 	if (atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire) &&
@@ -154,8 +161,6 @@ void fxt_agent_exit(void)
 		return;
 	fxt_parts_exit(thread);
 	fxt_buffer_tell_dropped(&fxt_agent.buffer, fxt_threads_dropped());
-	if (fxt_agent.config.wait_on_full || fxt_agent.config.waits_for_manager)
-		fxt_buffer_hand_over(&fxt_agent.buffer);
 	fxt_agent_save();
 	tell_cut();
 	if (fxt_is_filtered() || fxt_is_forbidden(FXT_NO_CALLS) || !fxt_is_alone())

@@ -21,6 +21,9 @@ void fxt_agent_resume(void);
  * a buffer that is in memory, and rewrites a file of up to 4 MiB without its gaps. Any context. */
 void fxt_agent_exit(void);
 
+/* Notes that the process is about to execute another program, or that it has failed to. Any context. */
+void fxt_agent_leaves(bool leaves);
+
 /* Cuts the file to what was written, if the process has one thread. Called before the process executes
  * another program, which may fail. Any context. */
 void fxt_agent_trim(void);

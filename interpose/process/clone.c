@@ -1,7 +1,8 @@
 /* Makes the wrappers of clone(), and of the system calls that make processes by way of syscall(). None of
  * them runs the C library's fork handlers. The flags decide what becomes of the child:
  *
- *	without CLONE_VM                it is a process, and gets a file of its own like the child of a fork
+ *	without CLONE_VM                it is a process, and gets a file of its own like the child of a fork,
+ *	                                unless it shares descriptors (CLONE_FILES): then it is not recorded
  *	CLONE_VM and CLONE_SETTLS       it has thread-local storage, and so a state, of its own (or none)
  *	CLONE_VM and CLONE_VFORK        its creator waits for it, as with vfork
  *	CLONE_VM alone                  it and its creator run at once on one state, so neither may record
@@ -27,6 +28,13 @@ static inline bool is_fork(uint64_t flags)
 	return !(flags & (CLONE_VM | CLONE_SETTLS));
 }
 
+/* Tells, in the parent's trace, of a child that is a process and is not recorded. */
+static void tell_of(uint64_t flags, long child)
+{
+	if (child > 0 && is_fork(flags) && flags & CLONE_FILES)
+		fxt_agent_unseen("a child that shares its parent's descriptors (CLONE_FILES)");
+}
+
 static inline bool shares_state(uint64_t flags)
 {
 	return (flags & (CLONE_VM | CLONE_SETTLS | CLONE_VFORK)) == CLONE_VM;
@@ -47,7 +55,7 @@ static void told_or_taken_back(struct fxt_thread *barred, bool made)
 struct child {
 	clone_fn fn;
 	void *arg;
-	bool is_seen;
+	bool is_seen, shares_descriptors;
 	struct fxt_birth birth;
 };
 
@@ -56,7 +64,7 @@ static int begin_child(void *argument)
 {
 	const struct child *child = argument;
 
-	fxt_fork_in_child(false);
+	fxt_fork_in_child(false, child->shares_descriptors);
 	if (child->is_seen)
 		fxt_birth_forked(&child->birth);
 	return child->fn(child->arg);
@@ -74,7 +82,8 @@ static int forked(clone_fn fn, void *stack, int flags, void *arg, void *parent_t
 		  void *child_tid)
 {
 	struct fxt_thread *thread = fxt_enter(FXT_CAT_process);
-	struct child child = {.fn = fn, .arg = arg, .is_seen = thread && !(flags & CLONE_PARENT)};
+	struct child child = {.fn = fn, .arg = arg, .is_seen = thread && !(flags & CLONE_PARENT),
+			      .shares_descriptors = flags & CLONE_FILES};
 	int result;
 
 	if (child.is_seen)
@@ -82,6 +91,7 @@ static int forked(clone_fn fn, void *stack, int flags, void *arg, void *parent_t
 	result = real_clone(begin_child, stack, flags, &child, parent_tid, tls, child_tid);
 	if (child.is_seen)
 		fxt_birth_end(thread, &child.birth, result);
+	tell_of((uint64_t)flags, result);
 	return result;
 }
 
@@ -172,7 +182,7 @@ static void clone_by_number(struct fxt_by_number *call, uint64_t names, const ui
 	/* A child with a stack of its own does not come here. */
 	if (!result) {
 		if (is_fork(flags))
-			fxt_fork_in_child(true);
+			fxt_fork_in_child(true, flags & CLONE_FILES);
 		if (parent)
 			fxt_birth_forked(&birth);
 		return;
@@ -181,6 +191,7 @@ static void clone_by_number(struct fxt_by_number *call, uint64_t names, const ui
 		record(thread, start_ns, names, given_flags, result);
 	if (parent)
 		fxt_birth_end(parent, &birth, (int)result);
+	tell_of(flags, result);
 	if (shares_state(flags))
 		told_or_taken_back(barred, result >= 0);
 }

@@ -78,12 +78,14 @@ void fxt_departure_begin(struct fxt_departure *departure, uint64_t names, uint64
 	tell(departure, names, path_name, path, fd, argv);
 	fxt_agent_save();
 	fxt_agent_trim();
+	fxt_agent_leaves(true);
 }
 
 void fxt_departure_failed(struct fxt_departure *departure)
 {
 	struct fxt_thread *thread = departure->thread;
 
+	fxt_agent_leaves(false);
 	if (!thread)
 		return;
 	if (departure->of_child)

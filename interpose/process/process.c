@@ -66,7 +66,7 @@ static inline pid_t forked(pid_t (*fork_as)(void), uint64_t names)
 		pid_t child = real_##symbol();					\
 										\
 		if (!child)							\
-			fxt_fork_in_child(true);				\
+			fxt_fork_in_child(true, false);				\
 		return child;							\
 	}									\
 	FXT_EXPORT pid_t symbol(void)						\

@@ -249,6 +249,12 @@ static uint64_t none_before(const struct fxt_storage *storage)
 	return guarded.is_ring ? 0 : FXT_NEVER;
 }
 
+static void pause_never(struct fxt_storage *storage)
+{
+	(void)storage;
+	model_fail("storage: a thread waits");
+}
+
 static void after_fork(struct fxt_storage *storage, bool is_interrupted)
 {
 	(void)storage;
@@ -281,6 +287,7 @@ static const struct fxt_storage_ops ops = {
 	.retract = retract,
 	.failure = failure,
 	.none_before = none_before,
+	.pause = pause_never,
 	.after_fork = after_fork,
 };
 

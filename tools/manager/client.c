@@ -82,9 +82,12 @@ static void say(const struct fxt_client *p, enum fxt_manager_request request, ui
 /* Enters a state. A provider that has messages to read is woken. */
 static void enter(struct fxt_client *p, struct fxt_session *session, enum fxt_client_state state)
 {
+	bool wakes = state == FXT_CLIENT_INITIALIZING || state == FXT_CLIENT_STARTING;
+
 	p->state = state;
-	fxt_gates_set(&session->gates, p->page,
-		      state == FXT_CLIENT_INITIALIZING || state == FXT_CLIENT_STARTING);
+	if (wakes != p->wakes)
+		fxt_gates_wake(&session->gates, p->page, wakes ? 1 : -1);
+	p->wakes = wakes;
 }
 
 /* -- The memory -------------------------------------------------------------------------------- */
@@ -127,7 +130,19 @@ static bool read_header(struct fxt_client *p)
 	       lies_within(h.counters_offset, h.counters_size, h.durable_buffer_size);
 }
 
-/* Maps the memory that came with INITIALIZED. Returns NULL, or what is wrong with it. */
+/* Returns how large a provider's memory may be. The child of one of an earlier session may come when there is
+ * none. */
+static uint64_t most_bytes(const struct fxt_client *p, const struct fxt_session *session)
+{
+	const uint64_t most = UINT64_C(5) << 30;
+
+	return session->state == FXT_SESSION_READY
+		       ? most
+		       : 2 * fxt_session_buffer_bytes(session, p->name) + (4 << 20);
+}
+
+/* Maps the memory that came with INITIALIZED, which has said its size, or with FORKED (0). Returns NULL, or what is
+ * wrong with it. */
 static const char *map_memory(struct fxt_client *p, const struct fxt_session *session, int fd,
 			      uint64_t bytes)
 {
@@ -140,9 +155,13 @@ static const char *map_memory(struct fxt_client *p, const struct fxt_session *se
 	if (seals < 0 || (seals & (F_SEAL_SHRINK | F_SEAL_GROW)) != (F_SEAL_SHRINK | F_SEAL_GROW) ||
 	    fstatfs(fd, &system) != 0 || system.f_type != TMPFS_MAGIC)
 		return "its memory is not sealed";
-	if (fstat(fd, &status) != 0 || (uint64_t)status.st_size != bytes ||
+	if (fstat(fd, &status) != 0)
+		return "its memory has no size";
+	if (!bytes)
+		bytes = (uint64_t)status.st_size;
+	if ((uint64_t)status.st_size != bytes ||
 	    bytes < sizeof(struct fxt_managed_header) ||
-	    bytes > 2 * fxt_session_buffer_bytes(session, p->name) + (4 << 20))
+	    bytes > most_bytes(p, session))
 		return "its memory has not the size that it should have";
 	p->memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (p->memory == MAP_FAILED) {
@@ -156,7 +175,20 @@ static const char *map_memory(struct fxt_client *p, const struct fxt_session *se
 		return "the header of its memory is wrong";
 	}
 	p->saved = fxt_alloc(p->chunks, sizeof(*p->saved));
+	fxt_memory_begin(p, session);
 	return NULL;
+}
+
+bool fxt_client_outlives(struct fxt_client *p)
+{
+	if (!p->memory || p->process < 0 ||
+	    !atomic_load_explicit(&((struct fxt_managed_header *)p->memory)->outlives_connection,
+				  memory_order_acquire))
+		return false;
+	close(p->fd);
+	p->fd = -1;
+	p->is_mute = true;
+	return true;
 }
 
 /* -- Messages ---------------------------------------------------------------------------------- */
@@ -244,6 +276,16 @@ static void start(struct fxt_client *p, struct fxt_session *session, enum fxt_bu
 	enter(p, session, FXT_CLIENT_STARTING);
 }
 
+/* Notes what the first message of a provider says of it. */
+static void introduce(struct fxt_client *p, uint64_t koid, const char *name, size_t bytes)
+{
+	memcpy(p->name, name, bytes);
+	p->name_bytes = bytes;
+	p->koid = koid;
+	p->deadline_ns = 0;
+	p->state = FXT_CLIENT_WAITING;
+}
+
 static const char *hear_register(struct fxt_client *p, struct fxt_session *session,
 				 const struct fxt_packet *packet, const char *text, size_t bytes)
 {
@@ -255,14 +297,56 @@ static const char *hear_register(struct fxt_client *p, struct fxt_session *sessi
 		return "its name is too long";
 	if (!fxt_gates_take(&session->gates, &p->page))
 		return "there are too many, and no page to wake it by";
-	memcpy(p->name, text, bytes);
-	p->name_bytes = bytes;
-	p->koid = packet->data64;
-	p->deadline_ns = 0;
-	p->state = FXT_CLIENT_WAITING;
+	introduce(p, packet->data64, text, bytes);
 	say_with(p, (struct fxt_packet){FXT_MANAGER_REGISTERED, 0, p->page, runs}, "", session->gates.fd);
 	if (runs)
 		initialize(p, session);
+	return NULL;
+}
+
+/* Makes the provider one of the session. */
+static void enroll(struct fxt_client *p, struct fxt_session *session)
+{
+	p->id = fxt_session_new_id(session, (uint32_t)p->pid);
+	p->dropped_before = 0;
+	p->dropped_before = fxt_client_dropped(p);
+	p->written = 0;
+	p->budget = (struct fxt_budget){0};
+}
+
+/* A forked child introduces itself. It records already, if it has a memory. */
+static const char *hear_forked(struct fxt_client *p, struct fxt_session *session,
+			       const struct fxt_packet *packet, const char *text, size_t bytes, int fd)
+{
+	uint32_t page = (uint32_t)(packet->data64 >> 32);
+	const char *why;
+
+	if (packet->data32 != FXT_PROVIDER_VERSION)
+		return "it speaks another version of the protocol";
+	if (bytes > FXT_PROVIDER_NAME_BYTES)
+		return "its name is too long";
+	/* Its parent may be over, and the page another provider's. Nobody can wake it then. */
+	if (!fxt_gates_share(&session->gates, page) && !fxt_gates_take(&session->gates, &page))
+		return "there are too many, and no page to wake it by";
+	p->page = page;
+	introduce(p, (uint32_t)packet->data64, text, bytes);
+	if (fd < 0) {
+		if (fxt_session_runs(session))
+			initialize(p, session);
+		return NULL;
+	}
+	why = map_memory(p, session, fd, 0);
+	if (why)
+		return why;
+	if (session->state != FXT_SESSION_READY &&
+	    ((struct fxt_managed_header *)p->memory)->session == session->number) {
+		enroll(p, session);
+		fxt_budget_begin(p);
+		enter(p, session, FXT_CLIENT_STARTED);
+	}
+	/* The session was stopped, or another one begun, while the child was made. */
+	if (!p->id || !fxt_session_runs(session))
+		stop(p, session);
 	return NULL;
 }
 
@@ -279,11 +363,8 @@ static const char *hear_initialized(struct fxt_client *p, struct fxt_session *se
 	/* The answer may be late, to an earlier session; then the one for this session will follow. */
 	if (why || packet->reserved != session->number || session->state == FXT_SESSION_READY)
 		return why;
-	p->id = fxt_session_new_id(session, (uint32_t)p->pid);
-	p->dropped_before = 0;
-	p->dropped_before = fxt_client_dropped(p);
-	p->written = 0;
-	p->budget = (struct fxt_budget){0};
+	enroll(p, session);
+	fxt_memory_begin(p, session);
 	fxt_client_clear(p, session, true);
 	if (fxt_session_runs(session))
 		start(p, session, FXT_CLEAR_ENTIRE);
@@ -312,7 +393,8 @@ static bool is_well_formed(const struct fxt_packet *packet, size_t bytes)
 	switch (packet->request) {
 	case FXT_PROVIDER_ALERT:
 	case FXT_PROVIDER_INITIALIZED: return !bytes;
-	case FXT_PROVIDER_REGISTER: return !packet->reserved;
+	case FXT_PROVIDER_REGISTER:
+	case FXT_PROVIDER_FORKED: return !packet->reserved;
 	case FXT_PROVIDER_SAVE_BUFFER: return !bytes && !packet->reserved;
 	case FXT_PROVIDER_STARTED: return !bytes && !packet->reserved && !packet->data64;
 	default: return !bytes && !packet->reserved && !packet->data32 && !packet->data64;
@@ -335,6 +417,13 @@ static void hear_stopped(struct fxt_client *p, struct fxt_session *session)
 	p->stops--;
 	if (p->state != FXT_CLIENT_STOPPING || p->stops)
 		return;
+	/* A child of an earlier session has been told that it is over. */
+	if (!p->id) {
+		enter(p, session, FXT_CLIENT_WAITING);
+		if (fxt_session_runs(session))
+			initialize(p, session);
+		return;
+	}
 	enter(p, session, FXT_CLIENT_STOPPED);
 	if (p->budget.steps && fxt_session_runs(session)) {
 		/* What was recorded before the step is not counted after it. */
@@ -402,6 +491,10 @@ static const char *act(struct fxt_client *p, struct fxt_session *session, const 
 		if (!is_connected)
 			break;
 		return hear_register(p, session, packet, text, bytes);
+	case FXT_PROVIDER_FORKED:
+		if (!is_connected)
+			break;
+		return hear_forked(p, session, packet, text, bytes, fd);
 	case FXT_PROVIDER_INITIALIZED:
 		if (is_connected) {
 			p = find_owner(p, session, packet->data32);
@@ -486,7 +579,7 @@ void fxt_client_start(struct fxt_client *p, struct fxt_session *session,
 {
 	if (p->state == FXT_CLIENT_WAITING) {
 		initialize(p, session);
-	} else if (p->state == FXT_CLIENT_STOPPED || p->state == FXT_CLIENT_STOPPING) {
+	} else if (p->id && (p->state == FXT_CLIENT_STOPPED || p->state == FXT_CLIENT_STOPPING)) {
 		if (disposition != FXT_RETAIN)
 			fxt_client_clear(p, session, false);
 		start(p, session, disposition);
@@ -549,7 +642,8 @@ void fxt_client_end(struct fxt_client *p, struct fxt_session *session)
 	}
 	if (p->memory)
 		munmap(p->memory, p->bytes);
-	close(p->fd);
+	if (p->fd >= 0)
+		close(p->fd);
 	if (p->process >= 0)
 		close(p->process);
 	free(p->saved);

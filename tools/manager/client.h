@@ -14,6 +14,7 @@
 
 #include "archive.h"
 #include "budget.h"
+#include "memory.h"
 #include "trace_session.h"
 #include "writer/provider.h"
 
@@ -28,13 +29,14 @@ enum fxt_client_state {
 };
 
 struct fxt_client {
-	int fd;                         /* the connection */
+	int fd;                         /* the connection; -1: it has ended, and the provider lives on */
 	int process;                    /* a pidfd; -1: there is none */
 	pid_t pid;
 	uint64_t koid;                  /* the process's id in its trace, as it says itself */
 	enum fxt_client_state state;
 	unsigned starts, stops;         /* how many START and STOP it has not answered yet */
 	uint32_t page;                  /* its page of gates, once it has registered */
+	bool wakes;                     /* it is to be woken by that */
 	uint32_t id;                    /* in the archive; 0: it has not been initialized for this session */
 	uint64_t deadline_ns;           /* CLOCK_MONOTONIC: it has to register until then; 0: it has */
 	char name[FXT_PROVIDER_NAME_BYTES + 1];
@@ -54,6 +56,7 @@ struct fxt_client {
 	} *saved;
 	struct fxt_budget budget;       /* what it costs, in a session that has a budget */
 	bool is_mute;                   /* it may send and hear nothing any more */
+	struct fxt_client_grant grant;  /* how much of its memory it may use: memory.h */
 	uint64_t dropped_before;        /* records that had found no room when the session began */
 	uint64_t written;               /* bytes of chunks that were saved in this session */
 	/* the request to save a rolling buffer that was not answered, because no more of the provider is to
@@ -72,6 +75,9 @@ int fxt_only_descriptor(struct msghdr *header);
 /* Reads and answers what the provider has sent. Returns false if the provider has to be ended: it is gone, or
  * it has broken the protocol, which *why says then (otherwise NULL). */
 bool fxt_client_hear(struct fxt_client *p, struct fxt_session *session, const char **why);
+
+/* Returns whether the provider goes on without its connection, which has ended. */
+bool fxt_client_outlives(struct fxt_client *p);
 
 /* Prepares the provider for a session that begins. */
 void fxt_client_new_session(struct fxt_client *p);

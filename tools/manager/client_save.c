@@ -3,8 +3,12 @@
 #include "config.h"
 #endif
 
+#include <limits.h>
+#include <linux/futex.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "client.h"
 #include "tools/common/message.h"
@@ -232,6 +236,16 @@ static void save_pages(struct fxt_client *p, struct fxt_session *session, uint32
 	}
 }
 
+/* Tells threads that wait for room that some has been given back. */
+static void tell_saved(struct fxt_client *p)
+{
+	struct fxt_managed_header *header = (struct fxt_managed_header *)p->memory;
+
+	atomic_fetch_add(&header->saves, 1);
+	if (atomic_load(&header->sleepers))
+		syscall(SYS_futex, &header->saves, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
 void fxt_client_save_half(struct fxt_client *p, struct fxt_session *session, unsigned half)
 {
 	uint32_t first = half * p->chunks / 2, i;
@@ -250,6 +264,8 @@ void fxt_client_save_half(struct fxt_client *p, struct fxt_session *session, uns
 			atomic_compare_exchange_strong(&p->table[first + i], &full[i],
 						       (full[i] & ~0xffu) | FXT_MANAGED_FREE);
 	free(full);
+	fxt_memory_grant(p, session);
+	tell_saved(p);
 }
 
 void fxt_client_save(struct fxt_client *p, struct fxt_session *session, bool is_end)

@@ -328,8 +328,8 @@ static void tell_alert(void *context, const char *name)
 	fxt_controllers_alert(m->controllers, name);
 }
 
-/* Reads what the provider has sent. It is ended when its connection is: its process is over then, or executes
- * another program. A child may have a copy of the connection, so the end of the process counts too. */
+/* Reads what the provider has sent. It is ended when its process is over, or executes another program; and when
+ * its connection is, unless it outlives that. A child may have a copy of the connection. */
 static void serve(struct fxt_manager *m, struct fxt_client *p, bool is_over)
 {
 	bool is_new = p->state == FXT_CLIENT_CONNECTED;
@@ -344,7 +344,7 @@ static void serve(struct fxt_manager *m, struct fxt_client *p, bool is_over)
 
 	if (is_new && p->state != FXT_CLIENT_CONNECTED)
 		end_earlier(m, p);
-	if (goes_on && !is_over)
+	if (!is_over && (goes_on || (!why && fxt_client_outlives(p))))
 		return;
 	if (why)
 		complain(m, p, why);

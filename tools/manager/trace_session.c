@@ -17,6 +17,7 @@ enum {
 	STOP_NS = 250 * 1000 * 1000,    /* how long providers have to answer FXT_MANAGER_STOP */
 	LOOK_NS = 10 * 1000 * 1000,     /* between two looks at the memory of those that cannot ask */
 	SAVE_NS = 100 * 1000 * 1000,    /* between two times that alerts or controllers save the buffers */
+	TAKE_BACK_NS = 500 * 1000 * 1000,
 	FIRST_FREE_ID = (1 << 22) + 1,  /* Linux's largest process number is 2^22 */
 };
 
@@ -96,6 +97,8 @@ uint32_t fxt_session_new_id(struct fxt_session *s, uint32_t pid)
 void fxt_session_initialize(struct fxt_session *s, const struct fxt_trace_config *config)
 {
 	s->config = *config;
+	if (!s->config.memory_bytes)
+		s->config.memory_bytes = fxt_memory_usual();
 	s->number++;
 	s->providers = 0;
 	s->next_id = FIRST_FREE_ID;
@@ -278,6 +281,10 @@ void fxt_session_advance(struct fxt_session *s)
 		save_for_alert(s, now_ns);
 	if (now_ns >= s->look_ns && has_mute(s))
 		look(s, now_ns);
+	if (now_ns >= s->take_back_ns) {
+		s->take_back_ns = now_ns + TAKE_BACK_NS;
+		fxt_memory_take_back(s, now_ns);
+	}
 	if (!s->deadline_ns || (now_ns < s->deadline_ns && awaits_any(s)))
 		return;
 	if (s->state == FXT_SESSION_STARTING)

@@ -51,6 +51,8 @@ struct fxt_provider_spec {
 struct fxt_trace_config {
 	enum fxt_buffering_mode mode;
 	uint64_t buffer_bytes;
+	/* streaming: how much memory the providers may take together (memory.h); 0: fxt_memory_usual() */
+	uint64_t memory_bytes;
 	uint64_t most_bytes;            /* streaming: how much of each provider is saved; 0: all */
 	bool waits;                     /* streaming: a thread that finds no room waits */
 	unsigned budget;                /* streaming: hundredths of a percent (budget.h); 0: none */
@@ -80,6 +82,7 @@ struct fxt_session {
 	uint64_t dropped;               /* records that ended providers say they had no room for */
 	uint64_t deadline_ns;           /* CLOCK_MONOTONIC: the present change ends then at the latest */
 	uint64_t look_ns;               /* when the memory of mute providers is looked at next */
+	uint64_t take_back_ns;          /* when memory that was not used is taken back next */
 	uint64_t save_ns;               /* the last time at which an alert or a controller had them saved */
 	bool alert_waits;               /* an alert is to save them soon */
 

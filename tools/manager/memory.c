@@ -1,0 +1,200 @@
+/* See memory.h. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "memory.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "client.h"
+#include "tools/common/message.h"
+#include "writer/buffer.h"
+
+enum {
+	SHARE = 16,                     /* of what there is, this part is the recorder's */
+	MOST_BYTES = 64 << 20,
+	LEAST_BYTES = 1 << 20,
+	/* A provider that keeps a pace of its own needs no more than this: buffer_managed.c. */
+	USUAL_CHUNKS = 32,
+};
+
+static const uint64_t IDLE_NS = 1000000000, SLOW_NS = 3000000000;
+
+/* -- How much there is ------------------------------------------------------------------------- */
+
+/* Lowers *least to the number that a file has, if it has one. */
+static void consider(uint64_t *least, const char *path)
+{
+	FILE *in = fopen(path, "re");
+	uint64_t bytes;
+
+	if (in && fscanf(in, "%" SCNu64, &bytes) == 1 && bytes < *least)
+		*least = bytes;
+	if (in)
+		fclose(in);
+}
+
+/* Considers the limit of a control group and of all above it. */
+static void consider_group(uint64_t *least, const char *root, char *group, const char *file)
+{
+	char *slash = group + strlen(group), *path;
+
+	do {
+		*slash = '\0';
+		path = fxt_format("%s%s/%s", root, group, file);
+		consider(least, path);
+		free(path);
+		slash = strrchr(group, '/');
+	} while (slash);
+}
+
+/* Considers the limits of the control groups of this process. In a container the path of the group may be that
+ * of the host; the group is mounted as the root then, which is considered too. */
+static void consider_groups(uint64_t *least)
+{
+	FILE *in = fopen("/proc/self/cgroup", "re");
+	char line[4096];
+
+	while (in && fgets(line, sizeof(line), in)) {
+		char *controllers = strchr(line, ':'), *group = controllers ? strchr(controllers + 1, ':') : NULL;
+
+		if (!group)
+			continue;
+		*group++ = '\0';
+		group[strcspn(group, "\n")] = '\0';
+		if (strcmp(group, "/") == 0)
+			*group = '\0';
+		if (!controllers[1])
+			consider_group(least, "/sys/fs/cgroup", group, "memory.max");
+		else if (strcmp(controllers + 1, "memory") == 0)
+			consider_group(least, "/sys/fs/cgroup/memory", group, "memory.limit_in_bytes");
+	}
+	if (in)
+		fclose(in);
+}
+
+static void consider_machine(uint64_t *least)
+{
+	FILE *in = fopen("/proc/meminfo", "re");
+	char line[128];
+	uint64_t kib;
+
+	while (in && fgets(line, sizeof(line), in))
+		if (sscanf(line, "MemAvailable: %" SCNu64, &kib) == 1 && kib << 10 < *least)
+			*least = kib << 10;
+	if (in)
+		fclose(in);
+}
+
+uint64_t fxt_memory_usual(void)
+{
+	uint64_t least = (uint64_t)MOST_BYTES * SHARE;
+
+	consider_groups(&least);
+	consider_machine(&least);
+	return least / SHARE > LEAST_BYTES ? least / SHARE : LEAST_BYTES;
+}
+
+/* -- Who gets it ------------------------------------------------------------------------------- */
+
+static struct fxt_managed_header *header_of(const struct fxt_client *p)
+{
+	return (struct fxt_managed_header *)p->memory;
+}
+
+static void set(struct fxt_client *p, uint32_t chunks)
+{
+	p->grant.chunks = chunks;
+	if (chunks > p->grant.most_chunks)
+		p->grant.most_chunks = chunks;
+	atomic_store_explicit(&header_of(p)->granted_chunks, chunks, memory_order_relaxed);
+}
+
+void fxt_memory_begin(struct fxt_client *p, const struct fxt_session *session)
+{
+	uint32_t half = p->chunks / 2;
+
+	p->grant = (struct fxt_client_grant){.saved_ns = fxt_now_ns(), .wanted_ns = fxt_now_ns()};
+	/* A ring, and a buffer that is filled once, are what is asked for. */
+	if (session->config.mode == FXT_BUFFERING_STREAMING)
+		set(p, half < FXT_MANAGED_FIRST_CHUNKS ? half : FXT_MANAGED_FIRST_CHUNKS);
+	else
+		set(p, half);
+}
+
+/* Returns how many chunks of a rolling buffer are not granted to anybody. */
+static uint32_t left(const struct fxt_session *session)
+{
+	uint64_t most = session->config.memory_bytes / (2 * FXT_CHUNK_BYTES), granted = 0;
+
+	for (size_t i = 0; i < session->count; i++)
+		if (session->clients[i]->memory)
+			granted += session->clients[i]->grant.chunks;
+	return granted < most ? (uint32_t)(most - granted) : 0;
+}
+
+void fxt_memory_grant(struct fxt_client *p, struct fxt_session *session)
+{
+	uint32_t wanted = atomic_exchange(&header_of(p)->wanted_chunks, 0), more, room;
+
+	p->grant.saved_ns = fxt_now_ns();
+	if (wanted > p->chunks / 2)
+		wanted = p->chunks / 2;
+	if (wanted <= p->grant.chunks || !p->grant.chunks)
+		return;
+	p->grant.wanted_ns = p->grant.saved_ns;
+	more = wanted - p->grant.chunks;
+	room = left(session);
+	set(p, p->grant.chunks + (more < room ? more : room));
+}
+
+/* Frees the memory of a chunk that nobody has. */
+static void free_chunk(struct fxt_client *p, uint32_t number)
+{
+	uint32_t entry = atomic_load_explicit(&p->table[number], memory_order_acquire);
+	uint32_t turn = entry & ~0xffu;
+
+	if (!turn || fxt_managed_state_of(entry) != FXT_MANAGED_FREE ||
+	    !atomic_compare_exchange_strong(&p->table[number], &entry, turn | FXT_MANAGED_FREEING))
+		return;
+	madvise(p->memory + p->rolling_offset + (uint64_t)number * FXT_CHUNK_BYTES, FXT_CHUNK_BYTES,
+		MADV_REMOVE);
+	atomic_store_explicit(&p->table[number], turn | FXT_MANAGED_EMPTY, memory_order_release);
+}
+
+/* Frees what lies behind the granted chunks. A chunk that a thread still has is looked at again later. */
+static void free_rest(struct fxt_client *p)
+{
+	uint32_t half = p->chunks / 2, most = p->grant.most_chunks, i;
+	bool any = false;
+
+	for (i = p->grant.chunks; i < most; i++) {
+		free_chunk(p, i);
+		free_chunk(p, half + i);
+		any |= fxt_managed_state_of(atomic_load(&p->table[i])) != FXT_MANAGED_EMPTY ||
+		       fxt_managed_state_of(atomic_load(&p->table[half + i])) != FXT_MANAGED_EMPTY;
+	}
+	if (!any)
+		p->grant.most_chunks = p->grant.chunks;
+}
+
+void fxt_memory_take_back(struct fxt_session *session, uint64_t now_ns)
+{
+	for (size_t i = 0; i < session->count; i++) {
+		struct fxt_client *p = session->clients[i];
+		uint32_t most;
+
+		if (!p->memory || session->config.mode != FXT_BUFFERING_STREAMING)
+			continue;
+		most = now_ns - p->grant.saved_ns > IDLE_NS ? FXT_MANAGED_FIRST_CHUNKS
+		       : now_ns - p->grant.wanted_ns > SLOW_NS ? USUAL_CHUNKS : p->grant.chunks;
+		if (p->grant.chunks > most)
+			set(p, most);
+		free_rest(p);
+	}
+}

@@ -1,0 +1,145 @@
+/* Talks with the manager of a managed buffer (provider.h, docs/manager.md): buffer_managed.c asks for its half
+ * to be saved, and what the manager says is heard here. buffer.h says who may call these functions. */
+#include <errno.h>
+#include <sys/socket.h>
+
+#include "buffer.h"
+
+enum { HEAR_NS = 1000 * 1000 };         /* the least time between two looks for packets of the manager */
+
+/* Notes that the manager wants nothing any more (-ESHUTDOWN), or is gone (-EPIPE). The caller holds
+ * extend_lock. */
+static void end_with(struct fxt_buffer *buffer, int error)
+{
+	if (atomic_load_explicit(&buffer->failure, memory_order_relaxed) != -ESHUTDOWN)
+		atomic_store_explicit(&buffer->failure, error, memory_order_relaxed);
+}
+
+bool fxt_managed_is_over(const struct fxt_buffer *buffer)
+{
+	int failure = atomic_load_explicit(&buffer->failure, memory_order_relaxed);
+
+	return failure == -ESHUTDOWN || failure == -EPIPE;
+}
+
+/* Returns whether the manager is known to be gone, although the connection does not tell. */
+static bool is_gone(const struct fxt_buffer *buffer)
+{
+	uint32_t word;
+
+	if (!buffer->manager_word)
+		return true;
+	word = atomic_load_explicit(buffer->manager_word, memory_order_acquire);
+	return !word || word & FXT_MANAGER_DIED;
+}
+
+/* Returns whether this process has its connection. If it has lost it, the program has another file in its
+ * place, or has closed it in a way that we do not see: then the manager goes on to save the memory, but hears
+ * nothing and says nothing. */
+static bool has_connection(struct fxt_buffer *buffer)
+{
+	if (!buffer->is_deaf && !fxt_file_is_ours(buffer, buffer->fd))
+		buffer->is_deaf = true;
+	if (buffer->is_deaf && is_gone(buffer))
+		end_with(buffer, -EPIPE);
+	return !buffer->is_deaf;
+}
+
+bool fxt_managed_may_talk(struct fxt_buffer *buffer)
+{
+	if (!fxt_is_forbidden(FXT_NO_TALK))
+		return has_connection(buffer);
+	if (is_gone(buffer) && buffer->manager_word)
+		end_with(buffer, -EPIPE);
+	return false;
+}
+
+void fxt_managed_hear_all(struct fxt_buffer *buffer)
+{
+	struct fxt_packet packet;
+	long bytes;
+
+	while (!fxt_managed_is_over(buffer) && fxt_managed_may_talk(buffer)) {
+		bytes = FXT_SYSCALL6(SYS_recvfrom, buffer->fd, &packet, sizeof(packet), MSG_DONTWAIT, NULL,
+				     NULL);
+		if (bytes == -EAGAIN)
+			return;
+		if (bytes == -EINTR)
+			continue;
+		if (bytes != (long)sizeof(packet))
+			end_with(buffer, -EPIPE);
+		else if (packet.request == FXT_MANAGER_STOP || packet.request == FXT_MANAGER_TERMINATE)
+			end_with(buffer, -ESHUTDOWN);
+		else if (packet.request == FXT_MANAGER_BUFFER_SAVED && packet.data32 == buffer->saved_wraps)
+			buffer->saved_wraps++;
+		else if (packet.request == FXT_MANAGER_FULL)
+			atomic_store_explicit(&buffer->full_bytes, packet.data64, memory_order_relaxed);
+	}
+}
+
+void fxt_buffer_hear(struct fxt_buffer *buffer, uint64_t now_ns)
+{
+	uint64_t mask;
+
+	if (!buffer->managed ||
+	    now_ns - HEAR_NS < atomic_load_explicit(&buffer->heard_ns, memory_order_relaxed) ||
+	    fxt_managed_is_over(buffer) || fxt_may_not_lock() || !fxt_trylock(&buffer->extend_lock, &mask))
+		return;
+	if (now_ns != UINT64_MAX)
+		atomic_store_explicit(&buffer->heard_ns, now_ns, memory_order_relaxed);
+	fxt_managed_hear_all(buffer);
+	fxt_unlock(&buffer->extend_lock, mask);
+}
+
+void fxt_managed_say(struct fxt_buffer *buffer, struct fxt_packet packet)
+{
+	long bytes;
+
+	do {
+		if (!has_connection(buffer))
+			return;
+		bytes = FXT_SYSCALL6(SYS_sendto, buffer->fd, &packet, sizeof(packet),
+				     MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0);
+	} while (bytes == -EINTR);
+	/* The socket has room, because a request waits until the last one was answered. */
+	if (bytes != (long)sizeof(packet) && !(bytes == -EAGAIN && packet.request == FXT_PROVIDER_ALERT))
+		end_with(buffer, -EPIPE);
+}
+
+void fxt_buffer_tell(struct fxt_buffer *buffer, struct fxt_packet packet)
+{
+	uint64_t mask;
+
+	if (fxt_may_not_lock() || fxt_is_forbidden(FXT_NO_TALK))
+		return;
+	mask = fxt_lock(&buffer->extend_lock);
+	fxt_managed_say(buffer, packet);
+	fxt_unlock(&buffer->extend_lock, mask);
+}
+
+void fxt_buffer_mute(struct fxt_buffer *buffer)
+{
+	if (buffer->managed)
+		fxt_buffer_tell(buffer, (struct fxt_packet){FXT_PROVIDER_MUTED, 0, 0, 0});
+}
+
+void fxt_managed_saved(struct fxt_buffer *buffer, uint32_t wraps)
+{
+	uint64_t mask = fxt_lock(&buffer->extend_lock);
+
+	if (wraps == buffer->saved_wraps)
+		buffer->saved_wraps++;
+	fxt_unlock(&buffer->extend_lock, mask);
+}
+
+void fxt_buffer_tell_dropped(struct fxt_buffer *buffer, uint64_t records)
+{
+	if (buffer->managed)
+		atomic_store_explicit(&buffer->managed->num_records_dropped, records, memory_order_relaxed);
+}
+
+void fxt_buffer_leaves(struct fxt_buffer *buffer, bool leaves)
+{
+	if (buffer->managed)
+		atomic_store_explicit(&buffer->managed->outlives_connection, !leaves, memory_order_release);
+}
