@@ -162,6 +162,7 @@ struct fxt_buffer {
 	/* managed: the manager saves no further half, because these many bytes are all that may be recorded;
 	 * 0: it does (under extend_lock) */
 	_Atomic uint64_t full_bytes;
+	bool is_all_saved;              /* managed: FXT_MANAGER_ALL_SAVED has come (under extend_lock) */
 	/* managed: the first word of the manager's page (provider.h); NULL: it has none */
 	const _Atomic uint32_t *manager_word;
 	/* managed, streaming: the least length of a pass, which grows with the rate; when the present pass
@@ -218,6 +219,10 @@ int fxt_buffer_leave_manager(struct fxt_buffer *buffer, const char *path);
 /* Sends a packet to the manager. If there is no room for it, one of FXT_PROVIDER_ALERT is dropped, and any
  * other ends the connection: the manager has answered no request for long. */
 void fxt_buffer_tell(struct fxt_buffer *buffer, struct fxt_packet packet);
+
+/* Waits until the manager of a managed buffer has saved all that was recorded before, or wants nothing any
+ * more, or is gone. Signals may interrupt the wait; they only delay it. Any context. */
+void fxt_buffer_hand_over(struct fxt_buffer *buffer);
 
 /* Tells the manager of a managed buffer that this process may send and hear nothing from here on, because
  * of what it is about to forbid itself (FXT_NO_TALK). Any context. */

@@ -1,6 +1,7 @@
 /* Talks with the manager of a managed buffer (provider.h, docs/manager.md): buffer_managed.c asks for its half
  * to be saved, and what the manager says is heard here. buffer.h says who may call these functions. */
 #include <errno.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include "buffer.h"
@@ -74,6 +75,8 @@ void fxt_managed_hear_all(struct fxt_buffer *buffer)
 			buffer->saved_wraps++;
 		else if (packet.request == FXT_MANAGER_FULL)
 			atomic_store_explicit(&buffer->full_bytes, packet.data64, memory_order_relaxed);
+		else if (packet.request == FXT_MANAGER_ALL_SAVED)
+			buffer->is_all_saved = true;
 	}
 }
 
@@ -121,6 +124,32 @@ void fxt_buffer_mute(struct fxt_buffer *buffer)
 {
 	if (buffer->managed)
 		fxt_buffer_tell(buffer, (struct fxt_packet){FXT_PROVIDER_MUTED, 0, 0, 0});
+}
+
+void fxt_buffer_hand_over(struct fxt_buffer *buffer)
+{
+	/* The program may have put another file in the connection's place: hear_all() notices that. */
+	const struct timespec most = {0, 100 * 1000 * 1000};
+	struct timespec left;
+	struct pollfd poll = {buffer->fd, POLLIN, 0};
+	uint64_t mask;
+	bool is_done;
+
+	if (!buffer->managed || fxt_managed_is_over(buffer) || fxt_may_not_lock() ||
+	    fxt_is_forbidden(FXT_NO_TALK))
+		return;
+	buffer->is_all_saved = false;
+	fxt_buffer_tell(buffer, (struct fxt_packet){FXT_PROVIDER_ENDING, 0, 0, 0});
+	for (;;) {
+		mask = fxt_lock(&buffer->extend_lock);
+		fxt_managed_hear_all(buffer);
+		is_done = buffer->is_all_saved || fxt_managed_is_over(buffer) || buffer->is_deaf;
+		fxt_unlock(&buffer->extend_lock, mask);
+		if (is_done)
+			return;
+		left = most;
+		FXT_SYSCALL5(SYS_ppoll, &poll, 1, &left, NULL, 0);
+	}
 }
 
 void fxt_managed_saved(struct fxt_buffer *buffer, uint32_t wraps)

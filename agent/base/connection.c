@@ -25,6 +25,7 @@ static struct {
 static uint32_t page;
 static uint16_t session;
 static uint32_t session_categories;
+static uint32_t begun_categories;       /* of the last START, before a budget left any out */
 static bool has_session;                /* INITIALIZE has come: `session` and the configuration are its */
 
 /* -- Messages ---------------------------------------------------------------------------------- */
@@ -149,11 +150,9 @@ static int start(int connection)
 	fxt_agent.config.categories = session_categories;
 	if (message.text[0])
 		fxt_agent.config.categories |= fxt_category_list(message.text, pass_over);
+	begun_categories = fxt_agent.config.categories;
 	if (left_out && *left_out)
 		fxt_agent.config.categories &= ~fxt_category_list(left_out, pass_over);
-	/* A forked child records what its parent did until the manager has told it. */
-	if (!fxt_gate_is_lent() && atomic_load_explicit(&fxt_gate.mask, memory_order_relaxed))
-		fxt_gate_set(fxt_agent.config.categories);
 	set_message(FXT_PROVIDER_STARTED, FXT_PROVIDER_VERSION, 0);
 	return send_message(connection, 0, -1);
 }
@@ -337,9 +336,15 @@ int fxt_connection_fork(struct fxt_buffer *buffer, struct fxt_buffer_config *con
 	error = memory < 0 ? memory : tell_forked(buffer, memory);
 	if (memory >= 0)
 		fxt_sys_close(memory);
-	if (error)
+	if (error) {
 		fxt_buffer_forget(buffer);
-	return error;
+		return error;
+	}
+	/* The child has a budget of its own, and nothing is left out yet. */
+	fxt_agent.config.categories = begun_categories;
+	if (atomic_load_explicit(&fxt_gate.mask, memory_order_relaxed))
+		fxt_gate_set(begun_categories);
+	return 0;
 }
 
 /* Takes over what FXT_MANAGER_INITIALIZE says. Sessions may have come and gone while this process waited, so

@@ -161,6 +161,9 @@ void fxt_agent_exit(void)
 		return;
 	fxt_parts_exit(thread);
 	fxt_buffer_tell_dropped(&fxt_agent.buffer, fxt_threads_dropped());
+	/* A forked child may be one of many, and waits for nothing. */
+	if (!fxt_agent.is_forked && (fxt_agent.config.wait_on_full || fxt_agent.config.waits_for_manager))
+		fxt_buffer_hand_over(&fxt_agent.buffer);
 	fxt_agent_save();
 	tell_cut();
 	if (fxt_is_filtered() || fxt_is_forbidden(FXT_NO_CALLS) || !fxt_is_alone())
