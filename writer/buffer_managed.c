@@ -209,7 +209,11 @@ static void want_more(struct fxt_buffer *buffer)
 
 static uint32_t pass_chunks(const struct fxt_buffer *buffer)
 {
-	return buffer->mode == FXT_STREAMING ? granted(buffer) : buffer->limit;
+	uint32_t chunks = atomic_load_explicit(&buffer->managed->granted_chunks, memory_order_relaxed);
+
+	if (buffer->mode == FXT_STREAMING)
+		return granted(buffer);
+	return chunks && chunks < buffer->limit / 2 ? 2 * chunks : buffer->limit;
 }
 
 /* Returns whether the next pass may write to its half of the buffer. It may if the manager has said that the

@@ -186,8 +186,9 @@ struct fxt_managed_header {
 	/* 1: the end of the connection is not the end of the provider, which may have lost it and record on; the
 	 * end of its process is. */
 	_Atomic uint32_t outlives_connection;
-	/* Streaming: how many chunks of each rolling buffer the provider may use. The manager stores it; 0:
-	 * all. The provider stores beside it how many it would use, once it has found that too few. */
+	/* How many chunks the provider may use: of each rolling buffer in streaming mode, and twice as many from
+	 * the first on in the other modes. The manager stores it; 0: all. A streaming provider stores beside it
+	 * how many it would use, once it has found that too few. */
 	_Atomic uint32_t granted_chunks;
 	_Atomic uint32_t wanted_chunks;
 	/* The manager adds one after it has given chunks back, and then wakes the threads that sleep on this

@@ -140,39 +140,50 @@ static bool take_from(struct fxt_thread *thread, struct fxt_lane *lane, struct f
 						       memory_order_relaxed);
 }
 
-/* Takes a chunk of a thread, one that has room for so many words. A chunk that has not goes back to the
- * storage. */
-static bool take_rest_of(struct fxt_thread *thread, size_t words, struct fxt_chunk *rest)
+/* Takes a chunk of any lane of a thread. */
+static bool take_from_any(struct fxt_thread *thread, struct fxt_chunk *rest)
 {
 	unsigned i;
 
-	for (i = 0; i < FXT_LANES; i++) {
-		if (!take_from(thread, &thread->lanes[i], rest))
-			continue;
-		if (rest->words > words + LEAST_REST_WORDS)
+	for (i = 0; i < FXT_LANES; i++)
+		if (take_from(thread, &thread->lanes[i], rest))
 			return true;
-		fxt_chunk_finish(rest->number, rest->events, thread->last_ns);
-	}
 	return false;
+}
+
+/* Takes a chunk of a thread that has recorded nothing since before_ns; its last event was at *last_ns. Looks at
+ * *looks threads at most, and lowers that. */
+static bool take_any(const struct fxt_thread *self, uint64_t before_ns, unsigned *looks,
+		     struct fxt_chunk *rest, uint64_t *last_ns)
+{
+	uint64_t mask = fxt_lock(&fxt_threads.lock);
+	struct fxt_thread *thread;
+	bool taken = false;
+
+	for (; *looks && !taken && (thread = next_holder()); --*looks) {
+		*last_ns = *(volatile uint64_t *)&thread->last_ns;
+		taken = thread != self && !thread->claimed && *last_ns <= before_ns &&
+			take_from_any(thread, rest);
+	}
+	fxt_unlock(&fxt_threads.lock, mask);
+	return taken;
 }
 
 bool fxt_chunks_take_rest(const struct fxt_thread *self, size_t words, uint64_t before_ns,
 			  struct fxt_chunk *rest)
 {
-	struct fxt_thread *thread;
-	uint64_t mask;
-	unsigned looks;
-	bool taken = false;
+	unsigned looks = LOOKS;
+	uint64_t last_ns;
 
 	if (!has_membarrier || fxt_may_not_lock())
 		return false;
-	mask = fxt_lock(&fxt_threads.lock);
-	for (looks = 0; looks < LOOKS && !taken && (thread = next_holder()); looks++)
-		taken = thread != self && !thread->claimed &&
-			*(volatile uint64_t *)&thread->last_ns <= before_ns &&
-			take_rest_of(thread, words, rest);
-	fxt_unlock(&fxt_threads.lock, mask);
-	return taken;
+	while (take_any(self, before_ns, &looks, rest, &last_ns)) {
+		if (rest->words > words + LEAST_REST_WORDS)
+			return true;
+		/* The lock is free again, because what cannot be kept is counted and told of. */
+		fxt_chunk_finish(rest->number, rest->events, last_ns);
+	}
+	return false;
 }
 
 bool fxt_chunks_give_back_full(void)

@@ -29,6 +29,7 @@ enum {
 	EVENTS = 64,
 	MOST_COMPLAINTS = 20,
 	MOST_WAIT_MS = 1000,
+	CATCH_UP_NS = 500 * 1000 * 1000,
 };
 
 /* -- The socket -------------------------------------------------------------------------------- */
@@ -383,13 +384,15 @@ static int timeout(const struct fxt_manager *m, uint64_t now_ns)
 	return due_ns > now_ns ? (int)((due_ns - now_ns) / 1000000 + 1) : 0;
 }
 
-void fxt_manager_step(struct fxt_manager *m, int most_ms)
+bool fxt_manager_step(struct fxt_manager *m, int most_ms)
 {
 	struct epoll_event events[EVENTS];
+	bool any = false;
 	int wait_ms = timeout(m, fxt_now_ns());
 	int count = epoll_wait(m->epoll, events, EVENTS, wait_ms < most_ms ? wait_ms : most_ms);
 
 	for (int i = 0; i < count; i++) {
+		any |= events[i].data.ptr != &m->wakes;
 		if (events[i].data.ptr == &m->listener) {
 			accept_some(m);
 		} else if (is_listed(m, events[i].data.ptr)) {
@@ -402,6 +405,15 @@ void fxt_manager_step(struct fxt_manager *m, int most_ms)
 	}
 	fxt_session_advance(&m->session);
 	end_silent(m, fxt_now_ns());
+	return any;
+}
+
+void fxt_manager_catch_up(struct fxt_manager *m)
+{
+	uint64_t end_ns = fxt_now_ns() + CATCH_UP_NS;
+
+	while (fxt_manager_step(m, 0) && fxt_now_ns() < end_ns)
+		;
 }
 
 void fxt_manager_raise_limit(void)
@@ -431,6 +443,7 @@ void fxt_manager_begin(struct fxt_manager *m)
 /* Accepts no more, and terminates the session. */
 static void begin_end(struct fxt_manager *m)
 {
+	fxt_manager_catch_up(m);
 	fxt_manager_unlisten(m);
 	m->is_ending = true;
 	fxt_session_terminate(&m->session);

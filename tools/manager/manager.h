@@ -55,7 +55,11 @@ void fxt_manager_raise_limit(void);
 void fxt_manager_watch(struct fxt_manager *m, int fd);
 
 /* Waits until something happens, for `most_ms` milliseconds at most, and handles it. A signal that has a
- * handler ends the wait. */
-void fxt_manager_step(struct fxt_manager *m, int most_ms);
+ * handler ends the wait. Returns whether anything has happened. */
+bool fxt_manager_step(struct fxt_manager *m, int most_ms);
+
+/* Handles what has happened already: forked programs that are over may have left their memory in a connection
+ * that was not accepted yet. Programs that go on are not waited for. */
+void fxt_manager_catch_up(struct fxt_manager *m);
 
 #endif

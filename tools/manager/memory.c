@@ -16,9 +16,11 @@
 #include "writer/buffer.h"
 
 enum {
-	SHARE = 16,                     /* of what there is, this part is the recorder's */
-	MOST_BYTES = 64 << 20,
+	STREAM_SHARE = 16,              /* of what there is, this part is for what is saved meanwhile */
+	RING_SHARE = 4,                 /* and this for what is kept in memory */
+	MOST_STREAM_BYTES = 64 << 20,
 	LEAST_BYTES = 1 << 20,
+	LEAST_RING_CHUNKS = 16,         /* of each half: 1 MiB */
 	/* A provider that keeps a pace of its own needs no more than this: buffer_managed.c. */
 	USUAL_CHUNKS = 32,
 };
@@ -91,13 +93,16 @@ static void consider_machine(uint64_t *least)
 		fclose(in);
 }
 
-uint64_t fxt_memory_usual(void)
+uint64_t fxt_memory_usual(enum fxt_buffering_mode mode)
 {
-	uint64_t least = (uint64_t)MOST_BYTES * SHARE;
+	uint64_t least = UINT64_MAX, bytes;
 
 	consider_groups(&least);
 	consider_machine(&least);
-	return least / SHARE > LEAST_BYTES ? least / SHARE : LEAST_BYTES;
+	bytes = least / (mode == FXT_BUFFERING_STREAMING ? STREAM_SHARE : RING_SHARE);
+	if (mode == FXT_BUFFERING_STREAMING && bytes > MOST_STREAM_BYTES)
+		bytes = MOST_STREAM_BYTES;
+	return bytes > LEAST_BYTES ? bytes : LEAST_BYTES;
 }
 
 /* -- Who gets it ------------------------------------------------------------------------------- */
@@ -115,18 +120,6 @@ static void set(struct fxt_client *p, uint32_t chunks)
 	atomic_store_explicit(&header_of(p)->granted_chunks, chunks, memory_order_relaxed);
 }
 
-void fxt_memory_begin(struct fxt_client *p, const struct fxt_session *session)
-{
-	uint32_t half = p->chunks / 2;
-
-	p->grant = (struct fxt_client_grant){.saved_ns = fxt_now_ns(), .wanted_ns = fxt_now_ns()};
-	/* A ring, and a buffer that is filled once, are what is asked for. */
-	if (session->config.mode == FXT_BUFFERING_STREAMING)
-		set(p, half < FXT_MANAGED_FIRST_CHUNKS ? half : FXT_MANAGED_FIRST_CHUNKS);
-	else
-		set(p, half);
-}
-
 /* Returns how many chunks of a rolling buffer are not granted to anybody. */
 static uint32_t left(const struct fxt_session *session)
 {
@@ -136,6 +129,28 @@ static uint32_t left(const struct fxt_session *session)
 		if (session->clients[i]->memory)
 			granted += session->clients[i]->grant.chunks;
 	return granted < most ? (uint32_t)(most - granted) : 0;
+}
+
+/* Returns how many chunks of each half a ring gets: what was asked for, but at most half of what is left, so that
+ * there is something for those that come later. */
+static uint32_t ring_chunks(const struct fxt_client *p, const struct fxt_session *session)
+{
+	uint32_t half = p->chunks / 2, chunks = left(session) / 2;
+
+	if (chunks < LEAST_RING_CHUNKS)
+		chunks = LEAST_RING_CHUNKS;
+	return chunks < half ? chunks : half;
+}
+
+void fxt_memory_begin(struct fxt_client *p, const struct fxt_session *session)
+{
+	uint32_t half = p->chunks / 2;
+
+	p->grant = (struct fxt_client_grant){.saved_ns = fxt_now_ns(), .wanted_ns = fxt_now_ns()};
+	if (session->config.mode == FXT_BUFFERING_STREAMING)
+		set(p, half < FXT_MANAGED_FIRST_CHUNKS ? half : FXT_MANAGED_FIRST_CHUNKS);
+	else
+		set(p, ring_chunks(p, session));
 }
 
 void fxt_memory_grant(struct fxt_client *p, struct fxt_session *session)

@@ -7,6 +7,8 @@
 
 #include <stdint.h>
 
+#include "writer/provider.h"
+
 struct fxt_client;
 struct fxt_session;
 
@@ -16,9 +18,10 @@ struct fxt_client_grant {
 	uint64_t saved_ns, wanted_ns;   /* CLOCK_MONOTONIC: when it was saved last, and wanted more last */
 };
 
-/* Returns how much memory the providers of a run may take together, in bytes: a sixteenth of what there is in
- * the control groups of this process and on the machine, but at most 64 MiB. */
-uint64_t fxt_memory_usual(void);
+/* Returns how much memory the providers of a run may take together, in bytes. In streaming mode that is a
+ * sixteenth of what there is in the control groups of this process and on the machine, but at most 64 MiB; in
+ * the other modes, where it is all that is kept, a quarter. */
+uint64_t fxt_memory_usual(enum fxt_buffering_mode mode);
 
 /* Grants a provider whose memory was just mapped its first chunks. */
 void fxt_memory_begin(struct fxt_client *p, const struct fxt_session *session);

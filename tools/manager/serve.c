@@ -25,6 +25,7 @@ enum {
 	KEY_ROTATE,
 	KEY_WAIT,
 	KEY_MAX_SIZE,
+	KEY_MEMORY,
 	KEY_ON_FULL,
 	KEY_BUDGET,
 };
@@ -33,7 +34,7 @@ struct options {
 	char *out, *socket;             /* NULL: the default */
 	const char *agent, *categories, *mode;
 	char *duration_ns;              /* digits; NULL: until a signal comes */
-	uint64_t buffer_mb, max_mb, rotate_mb;
+	uint64_t buffer_mb, max_mb, rotate_mb, memory_bytes;
 	unsigned rotate_count, budget;
 	/* `waits`: for a controller; `programs_wait`: until there is room for what they record */
 	bool quiet, compresses, waits, programs_wait;
@@ -114,6 +115,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_WAIT: o->waits = true; break;
 	case KEY_MAX_SIZE: bad = set_max(o, arg); break;
+	case KEY_MEMORY: bad = fxt_option_set_memory(&o->memory_bytes, arg); break;
 	case KEY_ON_FULL: bad = set_on_full(o, arg); break;
 	case KEY_ROTATE: bad = set_rotation(o, arg); break;
 	case KEY_BUDGET: bad = fxt_budget_read(arg, &o->budget); break;
@@ -125,7 +127,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (!o->budget && !o->waits)
 			bad = fxt_budget_of_environment(&o->budget);
 		if (o->waits &&
-		    (o->out || o->categories || o->mode || o->buffer_mb || o->max_mb || o->programs_wait ||
+		    (o->out || o->categories || o->mode || o->buffer_mb || o->max_mb || o->memory_bytes || o->programs_wait ||
 		     o->compresses || o->rotate_mb || o->budget))
 			argp_error(state, "with --wait, fxt ctl says what is recorded, how, and where to");
 		if ((o->max_mb || o->programs_wait) && mode_of(o->mode) != FXT_BUFFERING_STREAMING)
@@ -176,6 +178,7 @@ static bool begin(struct fxt_session *session, const struct options *o, const ch
 	struct fxt_trace_config config = {
 		.mode = mode_of(o->mode),
 		.buffer_bytes = (o->buffer_mb ? o->buffer_mb : 64) << 20,
+		.memory_bytes = o->memory_bytes,
 		.most_bytes = o->max_mb << 20,
 		.waits = o->programs_wait,
 		.budget = o->budget,
@@ -234,6 +237,9 @@ int fxt_command_serve(int argc, char **argv)
 		{"mode", 'm', "MODE", 0,
 		 "oneshot (until full), circular (the newest is kept) or streaming (all; default)", 0},
 		{"buffer-size", 'b', "MB", 0, "Size of each program's buffer (default 64)", 0},
+		{"memory", KEY_MEMORY, "SIZE", 0,
+		 "How much memory the buffers of all programs take together (default: in streaming mode a "
+		 "sixteenth of what there is, 64M at most; in the others a quarter)", 0},
 		{"max-size", KEY_MAX_SIZE, "MB", 0,
 		 "How much is saved of each program in streaming mode (default: all)", 0},
 		{"on-full", KEY_ON_FULL, "WHAT", 0,

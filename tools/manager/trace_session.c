@@ -98,7 +98,7 @@ void fxt_session_initialize(struct fxt_session *s, const struct fxt_trace_config
 {
 	s->config = *config;
 	if (!s->config.memory_bytes)
-		s->config.memory_bytes = fxt_memory_usual();
+		s->config.memory_bytes = fxt_memory_usual(config->mode);
 	s->number++;
 	s->providers = 0;
 	s->next_id = FIRST_FREE_ID;

@@ -43,6 +43,22 @@ char *fxt_option_bad_megabytes(const char *text)
 	return fxt_format("'%s' is no number of megabytes: give a whole number from 1 to 9999999", text);
 }
 
+char *fxt_option_set_memory(uint64_t *bytes, const char *text)
+{
+	static const char units[] = "KMG";
+	const uint64_t least = 256 << 10, most = UINT64_C(1) << 40;
+	size_t digits = strspn(text, "0123456789");
+	const char *unit = text[digits] ? strchr(units, text[digits]) : units + 1;
+	uint64_t value = digits < 10 ? strtoull(text, NULL, 10) : most;
+
+	if (digits && unit && (!text[digits] || !text[digits + 1])) {
+		*bytes = value << 10 * (unit - units + 1);
+		if (*bytes >= least && *bytes <= most)
+			return NULL;
+	}
+	return fxt_format("'%s' is no size of memory: give 256K or more, such as 64M or 1G", text);
+}
+
 char *fxt_option_duration_ns(const char *text)
 {
 	static const struct {

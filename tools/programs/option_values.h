@@ -2,6 +2,8 @@
 #ifndef FXT_TOOLS_OPTION_VALUES_H
 #define FXT_TOOLS_OPTION_VALUES_H
 
+#include <stdint.h>
+
 /* These functions check an option's value before anything runs. They return NULL, or a text that says what is
  * wrong with the value and what is accepted. */
 char *fxt_option_bad_categories(const char *list);
@@ -15,6 +17,9 @@ char *fxt_option_set_duration(char **ns, const char *text);
 /* Sets *ns, in place of what it had, to a list for FXT_THRESHOLD_NS, of durations for all categories
  * (10us) or for one (io=1ms). Returns as above. */
 char *fxt_option_set_thresholds(char **ns, const char *text);
+
+/* Sets *bytes to a size such as "64", "64M" (both are MiB), "512K" or "1G". Returns as above. */
+char *fxt_option_set_memory(uint64_t *bytes, const char *text);
 
 /* Checks a number of levels, from 1 to 500. Returns as above. */
 char *fxt_option_bad_depth(const char *text);

@@ -27,6 +27,7 @@
 
 enum {
 	KEY_MAX_SIZE = 0x100,
+	KEY_MEMORY,
 	KEY_FOLLOW,
 	KEY_ON_FULL,
 	KEY_SIGNAL,
@@ -74,6 +75,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'm': o->mode = arg; bad = fxt_option_bad_mode(arg); break;
 	case 'b': o->buffer_mb = arg; bad = fxt_option_bad_megabytes(arg); break;
 	case KEY_MAX_SIZE: o->max_mb = arg; bad = fxt_option_bad_megabytes(arg); break;
+	case KEY_MEMORY: bad = fxt_option_set_memory(&o->memory_bytes, arg); break;
 	case 't': bad = fxt_option_set_thresholds(&o->threshold_ns, arg); break;
 	case KEY_CALLERS: o->callers = arg; break;
 	case KEY_FILTER: o->filter = arg; break;
@@ -373,6 +375,9 @@ int fxt_command_record(int argc, char **argv)
 		 "Compress the trace with zstd when the command has ended; fxt reads it as it is", 0},
 		{"max-size", KEY_MAX_SIZE, "MB", 0,
 		 "How much is recorded of each process in streaming mode (default 1024)", 0},
+		{"memory", KEY_MEMORY, "SIZE", 0,
+		 "How much memory the records of all processes take together until they are saved (default: a "
+		 "sixteenth of what there is, 64M at most)", 0},
 		{"threshold", 't', "TIME", 0,
 		 "Leave out calls shorter than this: 500ns, 10us, 1ms; or by category: "
 		 "io=1ms,function=10us", 0},

@@ -118,6 +118,7 @@ static void start(struct fxt_saver *s)
 	struct fxt_trace_config config = {
 		.mode = FXT_BUFFERING_STREAMING,
 		.buffer_bytes = (uint64_t)BUFFER_MB << 20,
+		.memory_bytes = s->memory_bytes,
 		.most_bytes = s->most_bytes,
 		.waits = true,
 		.budget = s->budget,
@@ -146,6 +147,7 @@ static void begin(struct fxt_saver *s, const struct fxt_record_options *o)
 {
 	s->most_bytes = most_bytes(o);
 	s->budget = o->budget;
+	s->memory_bytes = o->memory_bytes;
 	s->duration_ns = nanoseconds(o->duration_ns);
 	if (o->delay_ns)
 		s->start_ns = fxt_now_ns() + nanoseconds(o->delay_ns);
@@ -207,8 +209,11 @@ static bool serve_until(struct fxt_saver *s, uint64_t end_ns, int process)
 						      ? (int)((end_ns - now_ns) / 1000000 + 1)
 						      : (int)(STEP_NS / 1000000));
 		follow(s);
-		if (process < 0 && !s->manager.session.count)
-			return true;
+		if (process < 0 && !s->manager.session.count) {
+			fxt_manager_catch_up(&s->manager);
+			if (!s->manager.session.count)
+				return true;
+		}
 	}
 	return true;
 }
@@ -236,6 +241,7 @@ bool fxt_saver_serve(struct fxt_saver *s, pid_t pid)
 	fxt_manager_watch(&s->manager, process);
 	has_ended = serve_process(s, process);
 	close(process);
+	fxt_manager_catch_up(&s->manager);
 	if (has_ended && s->manager.session.count && s->manager.session.state != FXT_SESSION_READY)
 		serve_until(s, fxt_now_ns() + LAST_WAIT_NS, -1);
 	return has_ended;
