@@ -230,7 +230,8 @@ APPS_C = \
 	tests/apps/streams \
 	tests/apps/streams_odd \
 	tests/apps/stuck \
-	tests/apps/threads
+	tests/apps/threads \
+	tests/apps/throng
 APPS_CXX = \
 	tests/apps/leaks \
 	tests/apps/locks_itself \
@@ -259,7 +260,7 @@ tests/apps/busy tests/apps/by_hand tests/apps/call_stacks tests/apps/call_trees 
 tests/apps/descriptors tests/apps/host_fds tests/apps/makes_code \
 tests/apps/host_number tests/apps/host_unmaps tests/apps/inherits tests/apps/listens \
 tests/apps/many_functions tests/apps/modes tests/apps/progress \
-tests/apps/threads: tests/apps/random.h tests/apps/unseen.h
+tests/apps/threads tests/apps/throng: tests/apps/random.h tests/apps/unseen.h
 tests/apps/awaits tests/apps/burns tests/apps/busy tests/apps/by_hand tests/apps/call_trees \
 	tests/apps/causes tests/apps/coroutines tests/apps/ends tests/apps/makes_code \
 	tests/apps/follow_fork tests/apps/handlers tests/apps/jumps tests/apps/parents \
@@ -395,6 +396,7 @@ E2E_TESTS = \
 	tests/e2e/stacks.sh \
 	tests/e2e/snapshot.sh \
 	tests/e2e/streams.sh \
+	tests/e2e/throngs.sh \
 	tests/e2e/top.sh \
 	tests/e2e/witness.sh
 # What the scripts share, sourced or called by them.

@@ -83,13 +83,22 @@ static void keep_full(struct fxt_thread *thread, struct fxt_lane *lane)
 	atomic_store_explicit(&full->hold, hold, memory_order_release);
 }
 
-/* Tells whether the thread waits until this failure has passed: a file system or a quota is full, or a
- * manager has not saved enough yet. The size that the user allowed stays used up. */
-static bool waits_out(int failure)
+/* A thread that waits for chunks which others hold in the middle of a record waits no longer than this: they may
+ * never go on. */
+enum { HELD_WAIT_NS = 1000 * 1000 * 1000 };
+
+/* Tells whether the thread waits until this failure has passed: a file system or a quota is full, a manager has
+ * not saved enough yet, or all chunks are just written to. The size that the user allowed stays used up. The
+ * thread has waited since `waited_ns` (0: it has not). */
+static bool waits_out(int failure, uint64_t waited_ns, uint64_t now_ns)
 {
-	if (failure == -EAGAIN)
-		return fxt_agent.config.wait_on_full || fxt_agent.config.waits_for_manager;
-	return fxt_agent.config.wait_on_full && (failure == -ENOSPC || failure == -EDQUOT);
+	const struct fxt_config *config = &fxt_agent.config;
+
+	if (failure == -EBUSY && waited_ns && now_ns - waited_ns > HELD_WAIT_NS)
+		return false;
+	if (failure == -EAGAIN || failure == -EBUSY)
+		return config->wait_on_full || config->waits_for_manager;
+	return config->wait_on_full && (failure == -ENOSPC || failure == -EDQUOT);
 }
 
 /* A thread that has recorded nothing for so long is idle: another may write on in its chunk. */
@@ -132,12 +141,12 @@ static enum outcome take_chunk(struct fxt_thread *thread, struct fxt_lane *lane,
 	}
 	/* The child of a vfork would wait for its parent, which waits for it. */
 	failure = fxt_storage_failure(fxt_agent.storage);
-	if (!waits_out(failure) || fxt_may_not_lock())
+	if (!waits_out(failure, *waited_ns, before_ns) || fxt_may_not_lock())
 		return DROPPED;
 	if (!*waited_ns) {
 		*waited_ns = before_ns;
 		/* Nothing is lost, and the user can do nothing about a manager that is slow. */
-		if (failure != -EAGAIN)
+		if (failure != -EAGAIN && failure != -EBUSY)
 			fxt_agent_lost(FXT_LOSS_ROOM, before_ns);
 	}
 	return MAY_PASS;
