@@ -205,8 +205,8 @@ static unsigned usable(void)
 	return granted < half ? granted : half;
 }
 
-/* Returns the number of the chunk that the provider takes next, or -1 if it finds none. All passes take no time,
- * so each is followed by a longer one. */
+/* Returns the number of the chunk that the provider takes next, or -1 if it finds none. All passes take no
+ * time, so each is followed by a longer one. */
 static int expected(void)
 {
 	unsigned half = buffer.limit / 2, number;

@@ -228,8 +228,8 @@ MANAGER_FILES = \
 	tools/manager/manager.c \
 	tools/manager/manager.h \
 	tools/manager/manager_commands.h \
-	tools/manager/memory.c \
-	tools/manager/memory.h \
+	tools/manager/grants.c \
+	tools/manager/grants.h \
 	tools/manager/serve.c \
 	tools/manager/trace_session.c \
 	tools/manager/trace_session.h \

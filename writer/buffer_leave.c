@@ -7,8 +7,9 @@
 
 enum { TAKER_TRIES = 1 << 20 };
 
-/* Sees to it that nothing of the chunks that nobody has gets into the file: the manager has saved them, or they
- * were never used. A stream takes none of them again, and they pass for saved. The others are emptied. */
+/* Sees to it that nothing of the chunks that nobody has gets into the file: the manager has saved them, or
+ * they were never used. A stream takes none of them again, and they pass for saved. The others are
+ * emptied. */
 static void leave_out_free(struct fxt_buffer *buffer)
 {
 	enum fxt_managed_state state;

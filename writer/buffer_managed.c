@@ -243,6 +243,8 @@ static void pace(struct fxt_buffer *buffer, uint64_t now_ns)
 	uint64_t took_ns = now_ns - buffer->pass_ns;
 	uint32_t plenty = granted(buffer) / 2;
 
+	if (plenty > MOST_EARLY_CHUNKS)
+		plenty = MOST_EARLY_CHUNKS;
 	if (took_ns < QUICK_PASS_NS && buffer->early_chunks < MOST_EARLY_CHUNKS)
 		buffer->early_chunks *= 2;
 	else if (took_ns > SLOW_PASS_NS)
@@ -250,8 +252,7 @@ static void pace(struct fxt_buffer *buffer, uint64_t now_ns)
 	if (buffer->early_chunks > granted(buffer))
 		want_more(buffer);
 	buffer->pass_ns = now_ns;
-	atomic_store_explicit(&buffer->storage.plenty, plenty < MOST_EARLY_CHUNKS ? plenty : MOST_EARLY_CHUNKS,
-			      memory_order_relaxed);
+	atomic_store_explicit(&buffer->storage.plenty, plenty, memory_order_relaxed);
 }
 
 /* Begins pass `pass` + 1 of a streaming buffer, and asks the manager to save the half that is full. */
@@ -296,8 +297,8 @@ static bool turn_over(struct fxt_buffer *buffer, uint32_t pass, uint64_t now_ns)
 		int why = why_none(buffer, now_ns);
 
 		done = is_half_saved(buffer, pass);
-		/* Two passes over all chunks have found none: threads hold them all, in the middle of a record.
-		 * Nobody waits for them. */
+		/* Two passes over all chunks have found none: threads hold them all, in the middle of a
+		 * record. Nobody waits for them. */
 		if (done && buffer->empty_passes >= 2) {
 			buffer->empty_passes = 0;
 			why = -EBUSY;
@@ -381,7 +382,7 @@ static bool hand_out(struct fxt_buffer *buffer, uint32_t number, bool is_oldest,
 
 static bool take_now(struct fxt_buffer *buffer, uint64_t now_ns, struct fxt_chunk *chunk)
 {
-	uint32_t chunks, pass, number;
+	uint32_t chunks, pass, number, half = buffer->mode == FXT_STREAMING ? buffer->limit / 2 : 0;
 	uint64_t at;
 	bool waited;
 
@@ -403,7 +404,7 @@ static bool take_now(struct fxt_buffer *buffer, uint64_t now_ns, struct fxt_chun
 		if (!atomic_compare_exchange_weak_explicit(&buffer->cursor, &at, at + 1,
 							   memory_order_relaxed, memory_order_relaxed))
 			continue;
-		number = (uint32_t)at + (buffer->mode == FXT_STREAMING ? (pass & 1) * (buffer->limit / 2) : 0);
+		number = (uint32_t)at + (pass & 1) * half;
 		if (hand_out(buffer, number, false, chunk))
 			return true;
 	}

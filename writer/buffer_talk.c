@@ -1,5 +1,5 @@
-/* Talks with the manager of a managed buffer (provider.h, docs/manager.md): buffer_managed.c asks for its half
- * to be saved, and what the manager says is heard here. buffer.h says who may call these functions. */
+/* Talks with the manager of a managed buffer (provider.h, docs/manager.md): buffer_managed.c asks for its
+ * half to be saved, and what the manager says is heard here. buffer.h says who may call these functions. */
 #include <errno.h>
 #include <poll.h>
 #include <sys/socket.h>

@@ -22,7 +22,6 @@ WRITER_SOURCES = \
 	writer/decimal.h \
 	writer/encode_atoms.c \
 	writer/encode_internal.h \
-	writer/forbidden.c \
 	writer/forbidden.h \
 	writer/fxt_encode.c \
 	writer/fxt_encode.h \

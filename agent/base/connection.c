@@ -302,7 +302,8 @@ bool fxt_connection_has_parents(void)
 	return fxt_agent.is_forked && page;
 }
 
-/* Connects, and says whose child this is and, in the same message, what its memory is (-1: it has none yet). */
+/* Connects, and says whose child this is and, in the same message, what its memory is (-1: it has none
+ * yet). */
 static int tell_forked(struct fxt_buffer *buffer, int memory)
 {
 	size_t bytes = strlen(fxt_agent.program);

@@ -19,17 +19,17 @@ int fxt_connection_open(struct fxt_buffer *buffer);
  * closed then. */
 int fxt_connection_make_buffer(struct fxt_buffer *buffer, struct fxt_buffer_config *config);
 
-/* Returns whether this process was forked by one that is, or was, connected to a manager, so that the next two
- * functions can be called. */
+/* Returns whether this process was forked by one that is, or was, connected to a manager, so that the next
+ * two functions can be called. */
 bool fxt_connection_has_parents(void);
 
 /* Makes the buffer of a forked child, in the session and with the configuration of its parent, connects, and
- * hands the buffer over. It waits for nothing. `config` has the prologue. Returns 0 when the process can record,
- * or a negative errno if there is no manager any more. */
+ * hands the buffer over. It waits for nothing. `config` has the prologue. Returns 0 when the process can
+ * record, or a negative errno if there is no manager any more. */
 int fxt_connection_fork(struct fxt_buffer *buffer, struct fxt_buffer_config *config);
 
-/* Connects a forked child whose parent waits for its manager; the child waits by the same page then. Returns 0
- * or a negative errno. */
+/* Connects a forked child whose parent waits for its manager; the child waits by the same page then. Returns
+ * 0 or a negative errno. */
 int fxt_connection_wait_as_child(struct fxt_buffer *buffer);
 
 /* Reads what the manager has sent since it stopped the trace, and does it. Returns 0 when the trace is

@@ -69,7 +69,8 @@ struct fxt_thread_stack {
 	bool alternate_is_within;       /* fxt_alternate_is_within() when an alternate stack was last set */
 };
 
-/* Enough for all slots of calls in progress: where koids are inline, the first page has 4, and the others 60. */
+/* Enough for all slots of calls in progress: where koids are inline, the first page has 4, and the others
+ * 60. */
 enum { FXT_IN_PROGRESS_PAGES = 10 };
 
 /* The pages of a thread in the file: thread.c, in_progress.c. */

@@ -114,7 +114,9 @@ static void take_page(struct fxt_thread *thread, _Atomic(uint64_t *) *place, uin
 
 	if (atomic_load_explicit(place, memory_order_acquire))
 		return;
-	page = fxt_thread_ready(thread) ? fxt_storage_take_page(fxt_agent.storage, now_ns, FXT_PAGE_WORDS, &chunk) : NULL;
+	page = fxt_thread_ready(thread)
+		       ? fxt_storage_take_page(fxt_agent.storage, now_ns, FXT_PAGE_WORDS, &chunk)
+		       : NULL;
 	if (!page) {
 		atomic_store_explicit(&is_full, thread->ready, memory_order_relaxed);
 		return;

@@ -168,6 +168,7 @@ bool fxt_in_progress_add_page(struct fxt_thread *thread, uint64_t now_ns, bool h
 {
 	unsigned words = slot_words(thread), at = PAGE_FIRST_SLOT, n;
 	uint32_t page_words = fxt_thread_page_words(thread->pages.count);
+	size_t count = slots_in_page(thread, thread->pages.count);
 	struct fxt_in_progress *entry = fxt_in_progress_entries(thread) + slots(thread);
 	struct fxt_chunk chunk;
 	uint64_t *page;
@@ -178,7 +179,7 @@ bool fxt_in_progress_add_page(struct fxt_thread *thread, uint64_t now_ns, bool h
 	fxt_agent_overwritten(&chunk, now_ns);
 	if (!page)
 		return false;
-	for (n = 0; n < slots_in_page(thread, thread->pages.count) && entry < fxt_in_progress_entries(thread) + FXT_IN_PROGRESS_MAX;
+	for (n = 0; n < count && entry < fxt_in_progress_entries(thread) + FXT_IN_PROGRESS_MAX;
 	     n++, at += words, entry++) {
 		page[at] = fxt_filler(words);
 		if (words == INLINE_SLOT_WORDS) {

@@ -83,13 +83,13 @@ static void keep_full(struct fxt_thread *thread, struct fxt_lane *lane)
 	atomic_store_explicit(&full->hold, hold, memory_order_release);
 }
 
-/* A thread that waits for chunks which others hold in the middle of a record waits no longer than this: they may
- * never go on. */
+/* A thread that waits for chunks which others hold in the middle of a record waits no longer than this: they
+ * may never go on. */
 enum { HELD_WAIT_NS = 1000 * 1000 * 1000 };
 
-/* Tells whether the thread waits until this failure has passed: a file system or a quota is full, a manager has
- * not saved enough yet, or all chunks are just written to. The size that the user allowed stays used up. The
- * thread has waited since `waited_ns` (0: it has not). */
+/* Tells whether the thread waits until this failure has passed: a file system or a quota is full, a manager
+ * has not saved enough yet, or all chunks are just written to. The size that the user allowed stays used up.
+ * The thread has waited since `waited_ns` (0: it has not). */
 static bool waits_out(int failure, uint64_t waited_ns, uint64_t now_ns)
 {
 	const struct fxt_config *config = &fxt_agent.config;

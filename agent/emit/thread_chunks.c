@@ -1,8 +1,8 @@
-/* Threads share chunks here. A thread that needs a chunk, when many are held already, writes on in the rest of
- * one whose thread records nothing. So a thread that sleeps holds no memory that others need, and ten thousand
- * threads that each record a little fill a few chunks. Called by a thread that needs a chunk, in a turn of its
- * lane (lane.c), in any context. fxt_threads_dropped() adds up the records for which the threads found no room.
- * See lanes.h and threads.h, and docs/sharing-chunks.md. */
+/* Threads share chunks here. A thread that needs a chunk, when many are held already, writes on in the rest
+ * of one whose thread records nothing. So a thread that sleeps holds no memory that others need, and ten
+ * thousand threads that each record a little fill a few chunks. Called by a thread that needs a chunk, in a
+ * turn of its lane (lane.c), in any context. fxt_threads_dropped() adds up the records for which the threads
+ * found no room. See lanes.h and threads.h, and docs/sharing-chunks.md. */
 #include <linux/membarrier.h>
 
 #include "clock.h"
@@ -151,8 +151,8 @@ static bool take_from_any(struct fxt_thread *thread, struct fxt_chunk *rest)
 	return false;
 }
 
-/* Takes a chunk of a thread that has recorded nothing since before_ns; its last event was at *last_ns. Looks at
- * *looks threads at most, and lowers that. */
+/* Takes a chunk of a thread that has recorded nothing since before_ns; its last event was at *last_ns. Looks
+ * at *looks threads at most, and lowers that. */
 static bool take_any(const struct fxt_thread *self, uint64_t before_ns, unsigned *looks,
 		     struct fxt_chunk *rest, uint64_t *last_ns)
 {

@@ -101,10 +101,10 @@ static int make_buffer(enum kind kind, const char *path, uint64_t *prologue)
 	return error;
 }
 
-/* Makes the buffer, a file if there is no manager. The kind is FORKED if the process is the child of one that
- * records, and MANAGED if it is connected already. Returns 0 when records can be written. Returns -EAGAIN if
- * the process is to wait for the manager; it may have its buffer then. Returns another negative errno if there
- * is no buffer. */
+/* Makes the buffer, a file if there is no manager. The kind is FORKED if the process is the child of one
+ * that records, and MANAGED if it is connected already. Returns 0 when records can be written. Returns
+ * -EAGAIN if the process is to wait for the manager; it may have its buffer then. Returns another negative
+ * errno if there is no buffer. */
 static int make(enum kind kind, bool may_be_file)
 {
 	const struct fxt_config *config = &fxt_agent.config;

@@ -10,9 +10,9 @@ void fxt_fork_start(void);
 
 /* Makes the agent's state that of a child. The C library's handler calls it in the child, and so do the
  * wrappers of calls that run no handlers; a second call does nothing. `returns` says whether the child goes
- * on where its parent was, and so in the calls that were in progress there. A child that `shares` its parent's
- * table of descriptors (CLONE_FILES) records nothing: it may neither open nor close any, because the parent
- * would see that. May be called in any context. */
+ * on where its parent was, and so in the calls that were in progress there. A child that `shares` its
+ * parent's table of descriptors (CLONE_FILES) records nothing: it may neither open nor close any, because
+ * the parent would see that. May be called in any context. */
 void fxt_fork_in_child(bool returns, bool shares);
 
 /* Returns whether this process shares its table of descriptors with its parent, for a child whose making was

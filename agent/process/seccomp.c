@@ -92,6 +92,7 @@ static const struct call {
 	{SYS_getsockopt, {3, SOL_SOCKET, SO_TYPE, 1 << 16, 1 << 16}},
 	{SYS_getpgid, {0}},
 	{SYS_getppid, {0}},
+	{SYS_kcmp, {1000, 999, 2 /* KCMP_FILES */}},
 	{SYS_getrusage, {RUSAGE_THREAD, 1 << 16}},
 	{SYS_ioctl, {3, FIONREAD, 1 << 16}},
 	{SYS_mprotect, {1 << 20, FXT_PAGE_BYTES, PROT_READ | PROT_WRITE}},

@@ -1,12 +1,11 @@
-/* A throng: many threads are alive at once, and each records a little now and then. Calls are numbered, as those of
- * sequence.c: calloc(1, 0), calloc(2, 0), ... so a trace says which of them it has.
+/* A throng: many threads are alive at once, and each records a little now and then. Calls are numbered, as
+ * those of sequence.c: calloc(1, 0), calloc(2, 0), ... so a trace says which of them it has.
  *
- *	throng THREADS ROUNDS		THREADS threads are alive. In each of ROUNDS rounds each makes 0 to 3 calls,
- *					some after all others have slept for a while.
+ *	throng THREADS ROUNDS		THREADS threads are alive. In each of ROUNDS rounds each makes 0 to 3
+ *					calls, some after all others have slept for a while.
  *	throng THREADS ROUNDS turn	threads are made and joined one after the other, some at a time
  *
- * It prints how many calls it has made. What is drawn follows from FXT_SEED (random.h).
- */
+ * It prints how many calls it has made. What is drawn follows from FXT_SEED (random.h). */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 #!/bin/bash
-# Programs with more threads than the recorder has chunks for, alive or one after the other, in every mode and in
-# little memory. Each call is in the trace once, and nobody waits for somebody else's going on. FXT_FULL=1: 10 000
-# threads alive, and a million one after the other.
+# Programs with more threads than the recorder has chunks for, alive or one after the other, in every mode
+# and in little memory. Each call is in the trace once, and nobody waits for somebody else's going on.
+# FXT_FULL=1: 10 000 threads alive, and a million one after the other.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 
@@ -48,12 +48,12 @@ export FXT_QUIET=1
 for mode in streaming circular oneshot; do
 	threads=$(draw 1000 $most) rounds=$(draw 1 3)
 	name="$mode, $threads threads, $rounds rounds"
-	count=$(timeout 300 env FXT_BUFFERING_MODE=$mode FXT_OUTPUT="$PWD/throng.fxt" LD_PRELOAD="$FXT_AGENT" \
-		"$apps/throng" "$threads" "$rounds")
+	count=$(timeout 300 env FXT_BUFFERING_MODE=$mode FXT_OUTPUT="$PWD/throng.fxt" \
+		LD_PRELOAD="$FXT_AGENT" "$apps/throng" "$threads" "$rounds")
 	is "$name: exit status" 0 $?
 	bytes=$(stat -c %s throng.fxt)
 	# A chunk of 32 KiB for each would be several times as much.
-	test "$bytes" -lt $((threads * 9000 + rounds * threads * 2000 + (4 << 20))) || fail "$name: $bytes bytes"
+	test "$bytes" -lt $((threads * (9000 + rounds * 2000) + (4 << 20))) || fail "$name: $bytes bytes"
 	all_of "$name" throng.fxt "$count"
 done
 

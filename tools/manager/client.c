@@ -141,8 +141,8 @@ static uint64_t most_bytes(const struct fxt_client *p, const struct fxt_session 
 		       : 2 * fxt_session_buffer_bytes(session, p->name) + (4 << 20);
 }
 
-/* Maps the memory that came with INITIALIZED, which has said its size, or with FORKED (0). Returns NULL, or what is
- * wrong with it. */
+/* Maps the memory that came with INITIALIZED, which has said its size, or with FORKED (0). Returns NULL, or
+ * what is wrong with it. */
 static const char *map_memory(struct fxt_client *p, const struct fxt_session *session, int fd,
 			      uint64_t bytes)
 {

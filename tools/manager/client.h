@@ -14,7 +14,7 @@
 
 #include "archive.h"
 #include "budget.h"
-#include "memory.h"
+#include "grants.h"
 #include "trace_session.h"
 #include "writer/provider.h"
 
@@ -56,7 +56,7 @@ struct fxt_client {
 	} *saved;
 	struct fxt_budget budget;       /* what it costs, in a session that has a budget */
 	bool is_mute;                   /* it may send and hear nothing any more */
-	struct fxt_client_grant grant;  /* how much of its memory it may use: memory.h */
+	struct fxt_client_grant grant;  /* how much of its memory it may use: grants.h */
 	uint64_t dropped_before;        /* records that had found no room when the session began */
 	uint64_t written;               /* bytes of chunks that were saved in this session */
 	/* the request to save a rolling buffer that was not answered, because no more of the provider is to

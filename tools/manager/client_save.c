@@ -196,9 +196,9 @@ static bool is_divided_alike(const uint64_t *copy, const uint64_t *words, size_t
 	return true;
 }
 
-/* Copies a small page of slots, or several if a record goes over the end of one. Its holder may give a page back
- * meanwhile, and the next one divides it anew. Returns how many words that are; 0 if the framing is wrong, or
- * keeps changing. */
+/* Copies a small page of slots, or several if a record goes over the end of one. Its holder may give a page
+ * back meanwhile, and the next one divides it anew. Returns how many words that are; 0 if the framing is
+ * wrong, or keeps changing. */
 static size_t copy_pages(uint64_t *to, const uint64_t *pages, size_t left)
 {
 	size_t at, words;

@@ -22,8 +22,8 @@ enum { PAGE = 4096 };
 #define F_SEAL_FUTURE_WRITE 0x0010
 #endif
 
-/* Takes the lock whose first word says that the manager lives. When the process is gone, however it ended, the
- * kernel says so there. */
+/* Takes the lock whose first word says that the manager lives. When the process is gone, however it ended,
+ * the kernel says so there. */
 static bool show_life(struct fxt_gates *gates)
 {
 	pthread_mutex_t *life = (void *)(gates->memory + (size_t)FXT_MANAGER_PAGE * PAGE);

@@ -329,8 +329,8 @@ static void tell_alert(void *context, const char *name)
 	fxt_controllers_alert(m->controllers, name);
 }
 
-/* Reads what the provider has sent. It is ended when its process is over, or executes another program; and when
- * its connection is, unless it outlives that. A child may have a copy of the connection. */
+/* Reads what the provider has sent. It is ended when its process is over, or executes another program; and
+ * when its connection is, unless it outlives that. A child may have a copy of the connection. */
 static void serve(struct fxt_manager *m, struct fxt_client *p, bool is_over)
 {
 	bool is_new = p->state == FXT_CLIENT_CONNECTED;

@@ -127,8 +127,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (!o->budget && !o->waits)
 			bad = fxt_budget_of_environment(&o->budget);
 		if (o->waits &&
-		    (o->out || o->categories || o->mode || o->buffer_mb || o->max_mb || o->memory_bytes || o->programs_wait ||
-		     o->compresses || o->rotate_mb || o->budget))
+		    (o->out || o->categories || o->mode || o->buffer_mb || o->max_mb || o->memory_bytes ||
+		     o->programs_wait || o->compresses || o->rotate_mb || o->budget))
 			argp_error(state, "with --wait, fxt ctl says what is recorded, how, and where to");
 		if ((o->max_mb || o->programs_wait) && mode_of(o->mode) != FXT_BUFFERING_STREAMING)
 			argp_error(state, "--max-size and --on-full are of streaming mode; in the others "

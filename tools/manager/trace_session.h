@@ -51,7 +51,7 @@ struct fxt_provider_spec {
 struct fxt_trace_config {
 	enum fxt_buffering_mode mode;
 	uint64_t buffer_bytes;
-	/* how much memory the providers may take together (memory.h); 0: fxt_memory_usual() */
+	/* how much memory the providers may take together (grants.h); 0: fxt_memory_usual() */
 	uint64_t memory_bytes;
 	uint64_t most_bytes;            /* streaming: how much of each provider is saved; 0: all */
 	bool waits;                     /* streaming: a thread that finds no room waits */

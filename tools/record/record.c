@@ -376,8 +376,8 @@ int fxt_command_record(int argc, char **argv)
 		{"max-size", KEY_MAX_SIZE, "MB", 0,
 		 "How much is recorded of each process in streaming mode (default 1024)", 0},
 		{"memory", KEY_MEMORY, "SIZE", 0,
-		 "How much memory the records of all processes take together until they are saved (default: a "
-		 "sixteenth of what there is, 64M at most)", 0},
+		 "How much memory the records of all processes take together until they are saved "
+		 "(default: a sixteenth of what there is, 64M at most)", 0},
 		{"threshold", 't', "TIME", 0,
 		 "Leave out calls shorter than this: 500ns, 10us, 1ms; or by category: "
 		 "io=1ms,function=10us", 0},

@@ -16,7 +16,7 @@ struct fxt_record_options {
 	const char *mode;
 	const char *buffer_mb;
 	const char *max_mb;
-	uint64_t memory_bytes;          /* of all processes together (manager/memory.h); 0: the usual */
+	uint64_t memory_bytes;          /* of all processes together (manager/grants.h); 0: the usual */
 	char *threshold_ns;
 	const char *filter, *depth;     /* of functions */
 	const char *patch;              /* which functions are patched; NULL: none */

@@ -1,9 +1,9 @@
-/* See memory.h. */
+/* See grants.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
 
-#include "memory.h"
+#include "grants.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -55,15 +55,16 @@ static void consider_group(uint64_t *least, const char *root, char *group, const
 	} while (slash);
 }
 
-/* Considers the limits of the control groups of this process. In a container the path of the group may be that
- * of the host; the group is mounted as the root then, which is considered too. */
+/* Considers the limits of the control groups of this process. In a container the path of the group may be
+ * that of the host; the group is mounted as the root then, which is considered too. */
 static void consider_groups(uint64_t *least)
 {
 	FILE *in = fopen("/proc/self/cgroup", "re");
 	char line[4096];
 
 	while (in && fgets(line, sizeof(line), in)) {
-		char *controllers = strchr(line, ':'), *group = controllers ? strchr(controllers + 1, ':') : NULL;
+		char *controllers = strchr(line, ':');
+		char *group = controllers ? strchr(controllers + 1, ':') : NULL;
 
 		if (!group)
 			continue;
@@ -131,8 +132,8 @@ static uint32_t left(const struct fxt_session *session)
 	return granted < most ? (uint32_t)(most - granted) : 0;
 }
 
-/* Returns how many chunks of each half a ring gets: what was asked for, but at most half of what is left, so that
- * there is something for those that come later. */
+/* Returns how many chunks of each half a ring gets: what was asked for, but at most half of what is left, so
+ * that there is something for those that come later. */
 static uint32_t ring_chunks(const struct fxt_client *p, const struct fxt_session *session)
 {
 	uint32_t half = p->chunks / 2, chunks = left(session) / 2;

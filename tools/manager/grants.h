@@ -1,9 +1,9 @@
-/* The memory of a run: what all providers of a streaming session use together is bounded (docs/manager.md). Each
- * provider begins with a few chunks of its memory, says in its header when it wants more (writer/provider.h),
- * and is granted that as far as the session's budget goes. What a provider has not used for a while is taken
- * back. client.c and trace_session.c call this, in one thread. */
-#ifndef FXT_TOOLS_MEMORY_H
-#define FXT_TOOLS_MEMORY_H
+/* The memory of a run: what all providers of a streaming session use together is bounded (docs/manager.md).
+ * Each provider begins with a few chunks of its memory, says in its header when it wants more
+ * (writer/provider.h), and is granted that as far as the session's budget goes. What a provider has not used
+ * for a while is taken back. client.c and trace_session.c call this, in one thread. */
+#ifndef FXT_TOOLS_GRANTS_H
+#define FXT_TOOLS_GRANTS_H
 
 #include <stdint.h>
 
