@@ -319,7 +319,7 @@ CLEANFILES += $(HOST_SO) tests/apps/host_own_malloc
 EXTRA_DIST += tests/apps/host_handlers.c tests/apps/host_locked.c tests/apps/host_names.c
 EXTRA_DIST += tests/apps/plt_calls.c tests/apps/plt_lib.c
 EXTRA_DIST += tests/apps/host_library.c tests/apps/host_witness.c tests/apps/objects_library.c
-EXTRA_DIST += tests/apps/foreign.c
+EXTRA_DIST += tests/apps/foreign.c tests/apps/early.c tests/apps/early_main.c
 
 if HAVE_CXX
 APPS = $(APPS_C) $(APPS_CXX)
@@ -366,6 +366,7 @@ E2E_TESTS = \
 	tests/e2e/descriptors.sh \
 	tests/e2e/ends.sh \
 	tests/e2e/entries.sh \
+	tests/e2e/early.sh \
 	tests/e2e/follow.sh \
 	tests/e2e/foreign.sh \
 	tests/e2e/functions.sh \

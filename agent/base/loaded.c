@@ -13,6 +13,7 @@
 enum { HIDDEN_VERSION = 0x8000, FIRST_VERSION = 2 };
 
 const char fxt_loaded_first_version[] = "";
+const char fxt_loaded_variable[] = "";
 
 static const struct link_map *own_of(const struct link_map *object)
 {
@@ -123,6 +124,9 @@ static bool is_meant(const struct fxt_loaded *t, uint32_t i, const char *name, c
 	const ElfW(Sym) *symbol = (const ElfW(Sym) *)t->symbols + i;
 	unsigned type = ELF64_ST_TYPE(symbol->st_info);
 
+	if (version == fxt_loaded_variable)
+		return symbol->st_shndx != SHN_UNDEF && type == STT_OBJECT &&
+		       is_same(t->strings + symbol->st_name, name);
 	if (symbol->st_shndx == SHN_UNDEF || !symbol->st_value ||
 	    (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) ||
 	    ELF64_ST_BIND(symbol->st_info) == STB_LOCAL || !is_same(t->strings + symbol->st_name, name))

@@ -65,6 +65,9 @@ static inline bool fxt_loaded_may_have(const struct fxt_loaded *t, const struct 
  * with the function had no versions. */
 extern const char fxt_loaded_first_version[] __attribute__((visibility("hidden")));
 
+/* Stands for the version of a variable, which is found in whichever version it is. */
+extern const char fxt_loaded_variable[] __attribute__((visibility("hidden")));
+
 /* Returns the function that the object exports by that name, in that version or, if `version` is NULL, in
  * its default version. An object without versions has each function in all versions. Returns NULL if there
  * is none. */

@@ -24,8 +24,10 @@
  *
  *	int fsync(int fd)
  *	{
- *		if (!fxt_is_on(FXT_CAT_io))
+ *		if (!fxt_is_on(FXT_CAT_io)) {
+ *			FXT_RELOCATED(fsync);                           // real.h
  *			return real_fsync(fxt_descriptor_given(fd));    // P_GIVE: parameters.h and given.h
+ *		}
  *		return traced_fsync(fd);
  *	}
  *
@@ -135,8 +137,10 @@
 	FXT_EXPORT type symbol(FXT_LIST(P_DECLARE, __VA_ARGS__));	\
 	FXT_EXPORT type symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))	\
 	{								\
-		if (!fxt_is_on(FXT_CAT_##category))			\
+		if (!fxt_is_on(FXT_CAT_##category)) {			\
+			FXT_RELOCATED(symbol);				\
 			return callee(FXT_LIST(P_GIVE, __VA_ARGS__));	\
+		}							\
 		return traced_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));	\
 	}
 

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "agent/base/agent.h"
+#include "agent/base/bind.h"
 #include "each.h"
 
 #define FXT_EXPORT __attribute__((visibility("default")))
@@ -68,6 +69,14 @@ static inline bool fxt_interpose_is_found(void)
 {
 	return FXT_LIKELY(atomic_load_explicit(&fxt_interpose_found, memory_order_relaxed));
 }
+
+/* Stands in a wrapper that records nothing, before it calls the real function: that pointer, like all that are
+ * in this library, may not be relocated yet (agent/base/bind.h). A wrapper that records need not ask. */
+#define FXT_RELOCATED(symbol)                                                   \
+	do {                                                                    \
+		if (FXT_UNLIKELY(!fxt_is_relocated_word((void *)real_##symbol))) \
+			fxt_bind_early();                                       \
+	} while (0)
 
 /* Makes the pointer to the real function, which at first leads to first_SYMBOL(), and that function.
  * `params` is a parenthesised parameter list, `args` has the same names. */

@@ -16,9 +16,10 @@
 #include "heap_sizes.h"
 
 #include <gnu/libc-version.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+
+#include "writer/decimal.h"
 
 typedef size_t size_of(void *block);
 static _Atomic(size_of *) found_size_of;        /* every search finds the same */
@@ -43,7 +44,10 @@ static size_t size_of_glibc_block(void *block)
 static bool is_known_glibc(void)
 {
 	const char *version = gnu_get_libc_version();
-	unsigned long minor = strncmp(version, "2.", 2) == 0 ? strtoul(version + 2, NULL, 10) : 0;
+	const char *at = version + 2;
+	/* strtoul() reads the thread's locale, which the C library does not have yet while the loader binds
+	 * the program's functions. */
+	uint64_t minor = strncmp(version, "2.", 2) == 0 ? fxt_decimal_at(&at) : 0;
 
 #ifdef __aarch64__
 	if (getauxval(AT_HWCAP2) & 1ul << 18 /* HWCAP2_MTE */)

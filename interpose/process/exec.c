@@ -22,6 +22,9 @@ FXT_REAL(int, fexecve, (int fd, strings argv, strings envp), (fd, argv, envp))
 FXT_REAL(int, execveat, (int dirfd, const char *pathname, strings argv, strings envp, int flags),
 	 (dirfd, pathname, argv, envp, flags))
 
+/* These pointers are looked for like the others, and never called: the wrappers call the functions above. */
+static void *real_execv, *real_execvp, *real_execl, *real_execlp, *real_execle;
+
 /* Says how the program is found: see COMPLETE(). */
 #define FOUND(...) __VA_ARGS__
 
@@ -112,9 +115,6 @@ FXT_WRAP_AROUND(process, int, execveat, execveat, complete_execveat, QUICK, INT,
 		(int, flags, INT))
 
 /* -- exec with a list of arguments ---------------------------------------------------------------- */
-
-/* These pointers are looked for like the others, and never called: the wrappers call the functions above. */
-static void *real_execv, *real_execvp, *real_execl, *real_execlp, *real_execle;
 
 FXT_TRACED(process, int, execl, execl, complete_execl, QUICK, INT, (const char *, pathname, TEXT),
 	   (strings, argv, SKIP))
