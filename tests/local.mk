@@ -401,6 +401,7 @@ E2E_TESTS = \
 	tests/e2e/snapshot.sh \
 	tests/e2e/streams.sh \
 	tests/e2e/top.sh \
+	tests/e2e/versions.sh \
 	tests/e2e/witness.sh
 # What the scripts share, sourced or called by them.
 E2E_HELPERS = tests/e2e/bounded.py tests/e2e/hostile.py tests/e2e/hosts_lib.sh tests/e2e/lib.sh \

@@ -35,21 +35,6 @@ struct c_library {
 	uintptr_t low, high;
 };
 
-/* Returns whether a loaded object is the C library, by its name. This compares byte by byte, because no
- * function of the C library may be called yet. */
-static bool is_c_library(const struct fxt_loaded *tables)
-{
-	static const char name[] = "libc.so.6";
-	unsigned i;
-
-	if (!tables->soname)
-		return false;
-	for (i = 0; i < sizeof(name); i++)
-		if (tables->soname[i] != name[i])
-			return false;
-	return true;
-}
-
 /* Finds out which addresses the C library takes, by its program headers. */
 static void measure(struct c_library *c)
 {
@@ -66,15 +51,10 @@ static void measure(struct c_library *c)
 
 static bool find_c_library(struct c_library *c)
 {
-	const struct link_map *object = fxt_loaded_first();
-
-	for (; object; object = object->l_next) {
-		if (!fxt_loaded_read(object, &c->tables) || !is_c_library(&c->tables))
-			continue;
-		measure(c);
-		return true;
-	}
-	return false;
+	if (!fxt_loaded_c_library(&c->tables))
+		return false;
+	measure(c);
+	return true;
 }
 
 /* Stores an address in an import's word. The loader has made the word read-only; it stays writable after

@@ -70,8 +70,8 @@ static inline bool fxt_interpose_is_found(void)
 	return FXT_LIKELY(atomic_load_explicit(&fxt_interpose_found, memory_order_relaxed));
 }
 
-/* Stands in a wrapper that records nothing, before it calls the real function: that pointer, like all that are
- * in this library, may not be relocated yet (agent/base/bind.h). A wrapper that records need not ask. */
+/* Stands in a wrapper that records nothing, before it calls the real function: that pointer, like all that
+ * are in this library, may not be relocated yet (agent/base/bind.h). A wrapper that records need not ask. */
 #define FXT_RELOCATED(symbol)                                                   \
 	do {                                                                    \
 		if (FXT_UNLIKELY(!fxt_is_relocated_word((void *)real_##symbol))) \

@@ -75,6 +75,14 @@ static size_of *how_to_size(const void *allocator, const struct fxt_real *heap)
 	return NULL;
 }
 
+/* Returns whether the allocator is libc_malloc_debug, which ends the program if it is asked for the size of a
+ * block that was damaged, in other words than free() does. */
+static bool is_checker(const void *allocator)
+{
+	return allocator != fxt_next_owner("gnu_get_libc_version", NULL) &&
+	       allocator == fxt_next_owner("mcheck_check_all", FXT_BASE_VERSION);
+}
+
 uint32_t fxt_heap_sizable(const struct fxt_real *heap)
 {
 	static const char *const needed[] = {"malloc", "calloc", "realloc", "free"};
@@ -84,7 +92,7 @@ uint32_t fxt_heap_sizable(const struct fxt_real *heap)
 	for (i = 0; i < sizeof(needed) / sizeof(*needed); i++)
 		if (!allocator || fxt_next_owner(needed[i], NULL) != allocator)
 			return 0;
-	if (fxt_next_owner("__sanitizer_get_ownership", NULL))
+	if (fxt_next_owner("__sanitizer_get_ownership", NULL) || is_checker(allocator))
 		return 0;
 	atomic_store_explicit(&found_size_of, how_to_size(allocator, heap), memory_order_relaxed);
 	for (i = 0; heap[i].name; i++)

@@ -10,12 +10,14 @@ need nm python3
 sources=$abs_top_srcdir/tests/apps
 libc=$(ldd "$FXT_AGENT" | awk '/libc\.so/ { print $3 }')
 
-# What the agent stands in for, and the C library has for new programs. These cannot be tried with zeros: those
-# that make processes, and those whose wrappers look at their argument before the C library finds that there is
-# none.
-untried='daemon|_?_?v?fork|_Fork|closedir|(__)?endmntent|aio_fsync(64)?|getdents64|getdirentries(64)?|v?(err|warn)x?'
+# What the agent stands in for, and the C library has for new programs. These cannot be tried with zeros:
+# those that make processes, and those whose wrappers look at their argument before the C library finds that
+# there is none.
+untried='daemon|_?_?v?fork|_Fork|closedir|(__)?endmntent|aio_fsync(64)?|getdents64|getdirentries(64)?'
+untried+='|v?(err|warn)x?'
 nm -D --defined-only "$FXT_AGENT" | awk '{ sub("@.*", "", $3); print $3 }' | sort -u >ours
-nm -D --defined-only "$libc" | awk '$2 ~ /[TtWi]/ && $3 ~ /@@/ { sub("@.*", "", $3); print $3 }' | sort -u >theirs
+nm -D --defined-only "$libc" |
+	awk '$2 ~ /[TtWi]/ && $3 ~ /@@/ { sub("@.*", "", $3); print $3 }' | sort -u >theirs
 comm -12 ours theirs | grep -vxE "$untried" >both
 sed 's/.*/FUNCTION(&)/' both >early.inc
 test "$(wc -l <both)" -gt 500 || fail "only $(wc -l <both) functions are tried"
@@ -26,7 +28,8 @@ built()
 	local name=$1
 	shift
 
-	$CC -O1 -w -fno-builtin -fno-stack-protector -I. -o "$name" "$@" 2>"$name.log" || fail "$name cannot be built: $(cat "$name.log")"
+	$CC -O1 -w -fno-builtin -fno-stack-protector -I. -o "$name" "$@" 2>"$name.log" ||
+		fail "$name cannot be built: $(cat "$name.log")"
 }
 
 echo 'int early_nothing;' >nothing.c
