@@ -32,9 +32,9 @@ static _Atomic uint32_t round_number;   /* changes when the trace is to have all
 /* The program's path, which is known without a system call later on. */
 static char program_path[PATH_BYTES];
 
-/* Finds the program's path if the program was loaded by the loader as a command, which is the executable file
- * of the process then. The kernel has not given such a process the address of a loader, and the loader has put
- * the program's path in the place of its own. */
+/* Finds the program's path if the program was loaded by the loader as a command, which is the executable
+ * file of the process then. The kernel has not given such a process the address of a loader, and the loader
+ * has put the program's path in the place of its own. */
 static int find_loaded(char *out, size_t bytes)
 {
 	char link[32] = "/proc/self/fd/";

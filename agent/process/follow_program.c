@@ -278,7 +278,8 @@ static int open_regular(int directory, const char *path)
 
 	if (FXT_SYSCALL4(SYS_newfstatat, directory, path, &status, 0) || !S_ISREG(status.st_mode))
 		return -1;
-	return (int)FXT_SYSCALL4(SYS_openat, directory, path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
+	return (int)FXT_SYSCALL4(SYS_openat, directory, path,
+				 O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
 }
 
 /* Writes the path by which a thread's descriptor can be opened from another table of descriptors. */
@@ -340,7 +341,8 @@ static __attribute__((noinline)) int search(const struct look *l)
 		if (bytes)
 			path[bytes++] = '/';
 		memcpy(path + bytes, l->path, file_bytes);
-		if (!FXT_SYSCALL4(SYS_newfstatat, l->directory, path, &status, 0) && S_ISREG(status.st_mode) &&
+		if (!FXT_SYSCALL4(SYS_newfstatat, l->directory, path, &status, 0) &&
+		    S_ISREG(status.st_mode) &&
 		    !FXT_SYSCALL3(SYS_faccessat, l->directory, path, 1 /* X_OK */))
 			return open_regular(l->directory, path);
 		if (*end != ':')

@@ -22,8 +22,11 @@ FXT_REAL(int, fexecve, (int fd, strings argv, strings envp), (fd, argv, envp))
 FXT_REAL(int, execveat, (int dirfd, const char *pathname, strings argv, strings envp, int flags),
 	 (dirfd, pathname, argv, envp, flags))
 
-/* These pointers are looked for like the others, and never called: the wrappers call the functions above. */
-static void *real_execv, *real_execvp, *real_execl, *real_execlp, *real_execle;
+/* These are called before the agent is relocated, and then no more: the wrappers call the functions above. */
+FXT_REAL(int, execv, (const char *pathname, strings argv), (pathname, argv))
+FXT_REAL(int, execvp, (const char *file, strings argv), (file, argv))
+/* These are looked for like the others, and never called. */
+static void *real_execl, *real_execlp, *real_execle;
 
 /* Says how the program is found: see COMPLETE(). */
 #define FOUND(...) __VA_ARGS__
@@ -67,8 +70,9 @@ static __attribute__((noinline)) int complete_fexecve(int fd, strings argv, stri
 static __attribute__((noinline)) int complete_execveat(int dirfd, const char *pathname, strings argv,
 						       strings envp, int flags)
 {
-	DEPARTS(envp, FOUND(.directory = dirfd, .path = pathname), real_execveat(dirfd, pathname, argv, envp, flags),
-		FXT_NAMES(process, execveat), FXT_STR_pathname, pathname, dirfd, argv)
+	DEPARTS(envp, FOUND(.directory = dirfd, .path = pathname),
+		real_execveat(dirfd, pathname, argv, envp, flags), FXT_NAMES(process, execveat),
+		FXT_STR_pathname, pathname, dirfd, argv)
 	return result;
 }
 

@@ -47,7 +47,7 @@ static void tell_untraced(struct fxt_thread *thread, const char *program, const 
 #define IS_OLD_new false
 #define IS_OLD_old true
 
-#define SPAWN(age, name, what, along_path)										\
+#define SPAWN(age, name, what, along_path)								\
 	FXT_REAL(int, age##_##name,									\
 		 (pid_t * pid, const char *what, spawn_actions file_actions, spawn_attributes attributes, \
 		  strings argv, strings envp),								\

@@ -6,7 +6,10 @@ static long call(long number, long a, long b, long c)
 #if defined(__x86_64__)
 	long result;
 
-	__asm__ volatile("syscall" : "=a"(result) : "0"(number), "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "0"(number), "D"(a), "S"(b), "d"(c)
+			 : "rcx", "r11", "memory");
 	return result;
 #elif defined(__i386__)
 	long result;

@@ -64,7 +64,8 @@ early in_fixed_program ./fixed
 
 # The library is preloaded, behind the agent and in front of it.
 for order in "$FXT_AGENT:$scratch/libearly.so" "$scratch/libearly.so:$FXT_AGENT"; do
-	FXT_OUTPUT="$scratch/preloaded.%p.fxt" LD_PRELOAD=$order ./lazy >preloaded.out 2>preloaded.err </dev/null
+	FXT_OUTPUT="$scratch/preloaded.%p.fxt" LD_PRELOAD=$order \
+		./lazy >preloaded.out 2>preloaded.err </dev/null
 	is "preloaded: exit status" 0 $?
 	same "preloaded: how the calls ended" in_library.bare preloaded.out
 done

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Libraries behind the agent have functions that the agent stands in for, in versions of their own. The program
-# gets those that it would get without the agent.
+# Libraries behind the agent have functions that the agent stands in for, in versions of their own. The
+# program gets those that it would get without the agent.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 command -v "${CC%% *}" >/dev/null || skip "there is no compiler here"
@@ -44,7 +44,8 @@ library()
 		echo "$version { };"
 	done >$name.map
 	test -n "$symver" || echo "{ global: getppid; };" >$name.map
-	$CC -shared -fPIC -w -o $name.so $name.c -Wl,--version-script=$name.map || fail "$name cannot be built"
+	$CC -shared -fPIC -w -o $name.so $name.c -Wl,--version-script=$name.map ||
+		fail "$name cannot be built"
 }
 
 own=$version
