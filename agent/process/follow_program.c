@@ -407,12 +407,10 @@ static long look(void *argument)
 	bool is_next = true;
 	int files, fd;
 
-	if (*l->path != '/' || l->searches) {
-		if (l->actions)
-			is_next = do_actions(l);
-		else
-			reach_directory(l);
-	}
+	if ((*l->path != '/' || l->searches) && l->actions)
+		is_next = do_actions(l);
+	else if (*l->path != '/')
+		reach_directory(l);
 	for (files = 0; is_next && files < MAX_FILES; files++) {
 		fd = l->searches ? search(l) : open_regular(l->directory, l->path);
 		if (fd < 0)
