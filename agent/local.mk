@@ -161,6 +161,8 @@ AGENT_SOURCES = \
 	agent/process/follow.h \
 	agent/process/follow_glob.c \
 	agent/process/follow_glob.h \
+	agent/process/follow_program.c \
+	agent/process/follow_program.h \
 	agent/process/fork.c \
 	agent/process/fork.h \
 	agent/process/lifecycle.c \

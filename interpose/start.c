@@ -75,6 +75,10 @@ void fxt_interpose_start(void)
 	static atomic_bool heap_unseen;
 	static atomic_uint sizable;
 
+	if (!fxt_is_relocated_by_loader()) {
+		fxt_bind_early();
+		return;
+	}
 	if (starting)
 		return;
 	starting = true;
@@ -123,9 +127,12 @@ FXT_EXPORT int __register_atfork(void (*prepare)(void), void (*parent)(void), vo
 	static int (*real)(void (*)(void), void (*)(void), void (*)(void), void *);
 	static const struct fxt_real its_real = {"__register_atfork", NULL, (void **)&real};
 
+	if (!fxt_is_relocated_by_loader())
+		fxt_bind_early();
 	if (!real && !fxt_next_find_one(&its_real))
 		return ENOMEM;
-	fxt_fork_start();
+	if (fxt_is_relocated_by_loader())
+		fxt_fork_start();
 	return real(prepare, parent, child, object);
 }
 

@@ -33,9 +33,13 @@ FXT_EXPORT long syscall(long number, ...)
 	for (i = 0; i < 6; i++)
 		call.args[i] = va_arg(list, long);
 	va_end(list);
-	if ((unsigned long)number < FXT_NUMBERS && numbered[number])
+	/* The table may not be relocated yet. */
+	if ((unsigned long)number < FXT_NUMBERS && fxt_is_relocated_word((void *)numbered[number])) {
 		numbered[number](&call);
-	else
+	} else {
+		if (FXT_UNLIKELY(!fxt_is_relocated()))
+			fxt_bind_early();
 		fxt_by_number_make(&call);
+	}
 	return call.result;
 }

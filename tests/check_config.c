@@ -29,6 +29,7 @@ enum { VALUE_BYTES = 6000, VARIABLES = 17 };
 
 /* log.c needs this. */
 struct fxt_agent fxt_agent;
+__thread struct fxt_thread *fxt_self;
 
 /* -- Chance ------------------------------------------------------------------------------------ */
 

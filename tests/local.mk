@@ -34,7 +34,8 @@ tests_check_module_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_rewrite_SOURCES = tests/check_rewrite.c tests/buffer_fixture.h
 # The parts of the agent that read its configuration.
 tests_check_config_SOURCES = tests/check_config.c agent/process/config.c agent/process/stack_config.c \
-	agent/process/follow.c agent/process/follow_glob.c agent/base/category_list.c agent/base/glob.c \
+	agent/process/follow.c agent/process/follow_glob.c agent/process/follow_program.c \
+	agent/base/category_list.c agent/base/glob.c \
 	agent/base/loaded.c agent/base/log.c agent/base/output.c agent/base/trigger.c \
 	agent/names/caller_list.c agent/names/function_filter.c
 tests_check_config_CPPFLAGS = $(FXT_CPPFLAGS)
@@ -176,6 +177,7 @@ APPS_C = \
 	tests/apps/count_threads \
 	tests/apps/follow_exec \
 	tests/apps/follow_fork \
+	tests/apps/runs \
 	tests/apps/holds \
 	tests/apps/host_cancel \
 	tests/apps/host_cancel_locks \
@@ -318,6 +320,7 @@ CLEANFILES += $(HOST_SO) tests/apps/host_own_malloc
 EXTRA_DIST += tests/apps/host_handlers.c tests/apps/host_locked.c tests/apps/host_names.c
 EXTRA_DIST += tests/apps/plt_calls.c tests/apps/plt_lib.c
 EXTRA_DIST += tests/apps/host_library.c tests/apps/host_witness.c tests/apps/objects_library.c
+EXTRA_DIST += tests/apps/foreign.c tests/apps/early.c tests/apps/early_main.c
 
 if HAVE_CXX
 APPS = $(APPS_C) $(APPS_CXX)
@@ -364,7 +367,9 @@ E2E_TESTS = \
 	tests/e2e/descriptors.sh \
 	tests/e2e/ends.sh \
 	tests/e2e/entries.sh \
+	tests/e2e/early.sh \
 	tests/e2e/follow.sh \
+	tests/e2e/foreign.sh \
 	tests/e2e/functions.sh \
 	tests/e2e/hostile.sh \
 	tests/e2e/hosts_libraries.sh \
@@ -378,6 +383,7 @@ E2E_TESTS = \
 	tests/e2e/parents.sh \
 	tests/e2e/lifetimes.sh \
 	tests/e2e/lives.sh \
+	tests/e2e/loader.sh \
 	tests/e2e/losses.sh \
 	tests/e2e/managed.sh \
 	tests/e2e/modes.sh \
@@ -398,6 +404,7 @@ E2E_TESTS = \
 	tests/e2e/streams.sh \
 	tests/e2e/throngs.sh \
 	tests/e2e/top.sh \
+	tests/e2e/versions.sh \
 	tests/e2e/witness.sh
 # What the scripts share, sourced or called by them.
 E2E_HELPERS = tests/e2e/bounded.py tests/e2e/hostile.py tests/e2e/hosts_lib.sh tests/e2e/lib.sh \

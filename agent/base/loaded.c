@@ -13,6 +13,17 @@
 enum { HIDDEN_VERSION = 0x8000, FIRST_VERSION = 2 };
 
 const char fxt_loaded_first_version[] = "";
+const char fxt_loaded_variable[] = "";
+
+/* Compares two texts. strcmp() is not called, because it may be the program's. */
+static bool is_same(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	return *a == *b;
+}
 
 static const struct link_map *own_of(const struct link_map *object)
 {
@@ -83,6 +94,16 @@ bool fxt_loaded_read(const struct link_map *object, struct fxt_loaded *t)
 	return (t->gnu_hash || t->hash) && t->symbols && t->strings;
 }
 
+bool fxt_loaded_c_library(struct fxt_loaded *tables)
+{
+	const struct link_map *object = fxt_loaded_first();
+
+	for (; object; object = object->l_next)
+		if (fxt_loaded_read(object, tables) && tables->soname && is_same(tables->soname, "libc.so.6"))
+			return true;
+	return false;
+}
+
 struct fxt_export_name fxt_export_name(const char *text)
 {
 	struct fxt_export_name name = {text, 5381};
@@ -90,16 +111,6 @@ struct fxt_export_name fxt_export_name(const char *text)
 	for (; *text; text++)
 		name.gnu_hash = name.gnu_hash * 33 + (unsigned char)*text;
 	return name;
-}
-
-/* Compares two texts. strcmp() is not called, because it may be the program's. */
-static bool is_same(const char *a, const char *b)
-{
-	while (*a && *a == *b) {
-		a++;
-		b++;
-	}
-	return *a == *b;
 }
 
 /* Tells whether the version at this index has that name. */
@@ -123,6 +134,9 @@ static bool is_meant(const struct fxt_loaded *t, uint32_t i, const char *name, c
 	const ElfW(Sym) *symbol = (const ElfW(Sym) *)t->symbols + i;
 	unsigned type = ELF64_ST_TYPE(symbol->st_info);
 
+	if (version == fxt_loaded_variable)
+		return symbol->st_shndx != SHN_UNDEF && type == STT_OBJECT &&
+		       is_same(t->strings + symbol->st_name, name);
 	if (symbol->st_shndx == SHN_UNDEF || !symbol->st_value ||
 	    (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) ||
 	    ELF64_ST_BIND(symbol->st_info) == STB_LOCAL || !is_same(t->strings + symbol->st_name, name))
@@ -196,9 +210,33 @@ static void *chosen_by(uintptr_t resolver)
 #endif
 }
 
+static uint32_t find(const struct fxt_loaded *t, const struct fxt_export_name *name, const char *version)
+{
+	return t->gnu_hash ? find_by_gnu_hash(t, name, version) : find_by_hash(t, name, version);
+}
+
+const char *fxt_loaded_version(const struct fxt_loaded *t, const struct fxt_export_name *name)
+{
+	uint32_t found = find(t, name, NULL);
+	const char *at = t->definitions;
+	unsigned index;
+
+	if (!found || !t->versions)
+		return NULL;
+	index = t->versions[found] & ~HIDDEN_VERSION;
+	while (at && index > VER_NDX_GLOBAL) {
+		const ElfW(Verdef) *definition = (const ElfW(Verdef) *)at;
+
+		if (definition->vd_ndx == index)
+			return t->strings + ((const ElfW(Verdaux) *)(at + definition->vd_aux))->vda_name;
+		at = definition->vd_next ? at + definition->vd_next : NULL;
+	}
+	return NULL;
+}
+
 void *fxt_loaded_find(const struct fxt_loaded *t, const struct fxt_export_name *name, const char *version)
 {
-	uint32_t found = t->gnu_hash ? find_by_gnu_hash(t, name, version) : find_by_hash(t, name, version);
+	uint32_t found = find(t, name, version);
 	const ElfW(Sym) *symbol = (const ElfW(Sym) *)t->symbols + found;
 
 	if (!found)

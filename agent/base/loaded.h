@@ -44,6 +44,9 @@ const struct link_map *fxt_loaded_first(void);
 /* Reads the object's tables. Returns false if the object exports nothing. */
 bool fxt_loaded_read(const struct link_map *object, struct fxt_loaded *tables);
 
+/* Reads the tables of the C library. Returns false if there is none. */
+bool fxt_loaded_c_library(struct fxt_loaded *tables);
+
 /* Returns the name with its hash. */
 struct fxt_export_name fxt_export_name(const char *text);
 
@@ -64,6 +67,13 @@ static inline bool fxt_loaded_may_have(const struct fxt_loaded *t, const struct 
 /* Stands for the version of a reference that names none: that of an object which was linked when the object
  * with the function had no versions. */
 extern const char fxt_loaded_first_version[] __attribute__((visibility("hidden")));
+
+/* Returns the default version of a function that the object exports: the one that a program has in its
+ * references which is linked with the object. Returns NULL if there is none. */
+const char *fxt_loaded_version(const struct fxt_loaded *tables, const struct fxt_export_name *name);
+
+/* Stands for the version of a variable, which is found in whichever version it is. */
+extern const char fxt_loaded_variable[] __attribute__((visibility("hidden")));
 
 /* Returns the function that the object exports by that name, in that version or, if `version` is NULL, in
  * its default version. An object without versions has each function in all versions. Returns NULL if there

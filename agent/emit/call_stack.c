@@ -3,6 +3,7 @@
 
 #include <link.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "agent/base/stack.h"
 #include "agent/stacks/code.h"
@@ -10,6 +11,7 @@
 #include "held_locks.h"
 #include "losses.h"
 #include "trace_file.h"
+#include "writer/decimal.h"
 #include "writer/fxt_encode.h"
 
 enum {
@@ -30,12 +32,31 @@ static _Atomic uint32_t round_number;   /* changes when the trace is to have all
 /* The program's path, which is known without a system call later on. */
 static char program_path[PATH_BYTES];
 
+/* Finds the program's path if the program was loaded by the loader as a command, which is the executable
+ * file of the process then. The kernel has not given such a process the address of a loader, and the loader
+ * has put the program's path in the place of its own. */
+static int find_loaded(char *out, size_t bytes)
+{
+	char link[32] = "/proc/self/fd/";
+	int fd = fxt_sys_open((const char *)getauxval(AT_EXECFN), O_PATH | O_CLOEXEC, 0), length;
+
+	if (fd < 0)
+		return fd;
+	/* The rest of the text is zeros. */
+	fxt_decimal(link + strlen(link), (uint64_t)fd);
+	length = fxt_sys_readlink(link, out, bytes);
+	fxt_sys_close(fd);
+	return length;
+}
+
 void fxt_call_stacks_start(void)
 {
-	int length = fxt_agent.config.stacks ? fxt_sys_readlink("/proc/self/exe", program_path,
-								sizeof(program_path) - 1)
-					     : 0;
+	int length = 0;
 
+	if (fxt_agent.config.stacks && !getauxval(AT_BASE) && getauxval(AT_EXECFN))
+		length = find_loaded(program_path, sizeof(program_path) - 1);
+	else if (fxt_agent.config.stacks)
+		length = fxt_sys_readlink("/proc/self/exe", program_path, sizeof(program_path) - 1);
 	program_path[length > 0 ? length : 0] = '\0';
 }
 

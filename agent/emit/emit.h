@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "agent/base/agent.h"
+#include "agent/base/bind.h"
 #include "clock.h"
 #include "explain.h"
 #include "lanes.h"
@@ -56,7 +57,12 @@ static inline struct fxt_thread *fxt_enter_on(void)
  * now. */
 static inline struct fxt_thread *fxt_enter(enum fxt_category category)
 {
-	return fxt_is_on(category) ? fxt_enter_on() : NULL;
+	if (FXT_LIKELY(fxt_is_on(category)))
+		return fxt_enter_on();
+	/* The caller calls the real function next. */
+	if (FXT_UNLIKELY(!fxt_is_relocated()))
+		fxt_bind_early();
+	return NULL;
 }
 
 /* Returns how many words an event of this thread has beside its names and arguments. */

@@ -11,6 +11,7 @@
 #include "agent/base/log.h"
 #include "agent/base/reach.h"
 #include "follow_glob.h"
+#include "follow_program.h"
 
 #define PRELOAD "LD_PRELOAD="
 #define FOLLOW "FXT_FOLLOW="
@@ -78,22 +79,44 @@ static bool names_us(const char *list)
 	return names_file(list, follow.file_name);
 }
 
-/* Copies LD_PRELOAD to `out` without the entries that are files of this name. Returns the copy's length, or 0
- * if no entry is left. */
-static size_t without(char *out, const char *variable, const char *name)
+/* Returns whether every entry that is this library is a path that leads to it from everywhere. A name without
+ * a slash would be looked for in other folders by a privileged program, whose loader complains if it does not
+ * find it there, and which ignores paths without a word. */
+static bool names_us_by_path(const char *list)
+{
+	size_t bytes;
+
+	for (; *list; list += bytes + (list[bytes] != '\0')) {
+		bytes = entry_bytes(list);
+		if (is_file(list, bytes, follow.file_name) && *list != '/')
+			return false;
+	}
+	return true;
+}
+
+/* Copies LD_PRELOAD to `out`, with `put` in the place of the first entry that is a file of this name, and
+ * without the others. `put` may be NULL. Returns the copy's length, or 0 if no entry is left. */
+static size_t replace(char *out, const char *variable, const char *name, const char *put)
 {
 	size_t used = strlen(PRELOAD), first = used, bytes;
-	const char *entry = variable + used;
+	const char *entry = variable + used, *copied;
 
 	memcpy(out, PRELOAD, used);
 	for (; *entry; entry += bytes + (entry[bytes] != '\0')) {
-		bytes = entry_bytes(entry);
-		if (!bytes || is_file(entry, bytes, name))
+		size_t copied_bytes = bytes = entry_bytes(entry);
+
+		copied = entry;
+		if (bytes && is_file(entry, bytes, name)) {
+			copied = put;
+			copied_bytes = put ? strlen(put) : 0;
+			put = NULL;
+		}
+		if (!copied_bytes)
 			continue;
 		if (used > first)
 			out[used++] = entry[-1];
-		memcpy(out + used, entry, bytes);
-		used += bytes;
+		memcpy(out + used, copied, copied_bytes);
+		used += copied_bytes;
 	}
 	out[used] = '\0';
 	return used > first ? used : 0;
@@ -171,19 +194,21 @@ static bool find_library(void)
 	return !follow.library[entry_bytes(follow.library)];
 }
 
-/* Takes the files of this name out of LD_PRELOAD in an environment, in place. */
-static void remove_from(char **environment, const char *name)
+/* Puts `put` (NULL: nothing) into the place of the files of this name in LD_PRELOAD, in an environment of
+ * which the array stays where it is. */
+static void replace_in(char **environment, const char *name, const char *put)
 {
 	char **to = environment, *rest = NULL;
-	size_t bytes;
+	size_t bytes, room;
 
 	for (; *environment; environment++) {
 		if (begins(*environment, PRELOAD) && names_file(*environment + strlen(PRELOAD), name)) {
-			rest = fxt_sys_memory(strlen(*environment) + 1);
-			bytes = rest ? without(rest, *environment, name) : 0;
+			room = strlen(*environment) + 1 + (put ? strlen(put) : 0);
+			rest = fxt_sys_memory(room);
+			bytes = rest ? replace(rest, *environment, name, put) : 0;
 			if (!bytes) {
 				if (rest)
-					fxt_sys_munmap(rest, strlen(*environment) + 1);
+					fxt_sys_munmap(rest, room);
 				continue;
 			}
 			*to++ = rest;
@@ -235,16 +260,25 @@ bool fxt_follow_begin(char **environment, const char *program)
 		return !descendant || matches(program);
 	for (variable = environment; *variable; variable++)
 		if (begins(*variable, SANITIZER) && (*variable)[strlen(SANITIZER)]) {
-			remove_from(environment, *variable + strlen(SANITIZER));
+			replace_in(environment, *variable + strlen(SANITIZER), NULL);
 			break;
 		}
 	if (!follow.forks) {
-		remove_from(environment, follow.file_name);
+		replace_in(environment, follow.file_name, NULL);
 		return true;
 	}
 	for (variable = environment; *variable; variable++)
 		named |= begins(*variable, PRELOAD) && names_us(*variable + strlen(PRELOAD));
 	remember(environment);
+	/* system() and popen() hand on this environment as it is, and the shell may be one that fails with
+	 * the library. */
+	for (variable = environment; named && *variable; variable++)
+		if (begins(*variable, PRELOAD) && names_us(*variable + strlen(PRELOAD)) &&
+		    (fxt_followed_shell() || !names_us_by_path(*variable + strlen(PRELOAD)))) {
+			replace_in(environment, follow.file_name,
+				   fxt_followed_shell() ? NULL : follow.library);
+			break;
+		}
 	/* If the library was preloaded by other means (/etc/ld.so.preload, ld.so --preload), children get it
 	 * in the same way, and their environments stay as they are. */
 	follow.on = named;
@@ -258,7 +292,8 @@ struct lack {
 	size_t count;                   /* the number of its variables */
 	size_t preload_index;           /* the place of the last LD_PRELOAD, which counts; `count`: none */
 	size_t preload_bytes;           /* the length of the value of LD_PRELOAD */
-	bool library;                   /* LD_PRELOAD does not name the library */
+	bool library;                   /* LD_PRELOAD names the library, in whichever way */
+	bool by_path;                   /* wherever it does so, it is by an absolute path */
 	uint32_t present;               /* a bit for each of variables[] that it has */
 	bool readable;                  /* all of it could be read */
 };
@@ -288,7 +323,8 @@ static void look_at_variable(struct lack *lack, struct fxt_reach *reach, size_t 
 		lack->readable = reach->readable;
 		lack->preload_index = index;
 		lack->preload_bytes = bytes - strlen(PRELOAD);
-		lack->library = lack->readable && !names_us(text + strlen(PRELOAD));
+		lack->library = lack->readable && names_us(text + strlen(PRELOAD));
+		lack->by_path = lack->readable && names_us_by_path(text + strlen(PRELOAD));
 		return;
 	}
 	for (i = 0; i < follow.count; i++)
@@ -300,7 +336,7 @@ static void look_at_variable(struct lack *lack, struct fxt_reach *reach, size_t 
 static struct lack look_at(char *const *environment)
 {
 	struct fxt_reach array = {0}, texts = {0};
-	struct lack lack = {.preload_index = SIZE_MAX, .library = true, .readable = true};
+	struct lack lack = {.preload_index = SIZE_MAX, .readable = true};
 
 	for (; environment && lack.readable; lack.count++) {
 		lack.readable = fxt_reaches(&array, environment + lack.count);
@@ -315,39 +351,84 @@ static struct lack look_at(char *const *environment)
 	return lack;
 }
 
-/* Returns the size of a completed environment: the pointers to its variables, to the added ones and to
+/* What is done to an environment. */
+enum change { NONE, ADDS, REPLACES, REMOVES };
+
+static enum change change_for(const struct lack *lack, bool is_refused)
+{
+	if (!lack->readable)
+		return NONE;
+	if (is_refused)
+		return lack->library ? REMOVES : NONE;
+	if (lack->library && !lack->by_path)
+		return REPLACES;
+	if (lack->library && lack->present == (uint32_t)((UINT64_C(1) << follow.count) - 1))
+		return NONE;
+	return ADDS;
+}
+
+/* Returns the size of a changed environment: the pointers to its variables, to the added ones and to
  * LD_PRELOAD, the NULL at the end, and the text of LD_PRELOAD. */
 static size_t room_bytes(const struct lack *lack)
 {
-	size_t bytes = (lack->count + follow.count + 2) * sizeof(char *);
-
-	if (lack->library)
-		bytes += strlen(PRELOAD) + strlen(follow.library) + 1 + lack->preload_bytes + 1;
-	return bytes;
+	return (lack->count + follow.count + 2) * sizeof(char *) + strlen(PRELOAD) + strlen(follow.library) +
+	       1 + lack->preload_bytes + 1;
 }
 
-size_t fxt_follow_room(char *const *environment)
+size_t fxt_follow_room(char *const *environment, const struct fxt_followed *program, const char **refusal)
 {
 	struct lack lack;
 
+	*refusal = NULL;
 	if (!follow.on)
 		return 0;
+	*refusal = fxt_followed_refusal(program);
+	/* If the library cannot be read, as after a chroot, the loader would complain to the user. */
+	if (!*refusal && FXT_SYSCALL3(SYS_faccessat, AT_FDCWD, follow.library, 4 /* R_OK */))
+		*refusal = "cannot read the agent's library, whose path does not lead to it here";
 	lack = look_at(environment);
-	/* If the library cannot be read, as after a chroot, the loader would complain to the user. So nothing
-	 * is completed then. */
-	if (!lack.readable ||
-	    (!lack.library && lack.present == (uint32_t)((UINT64_C(1) << follow.count) - 1)) ||
-	    (lack.library && FXT_SYSCALL3(SYS_faccessat, AT_FDCWD, follow.library, 4 /* R_OK */)))
-		return 0;
-	return room_bytes(&lack);
+	return change_for(&lack, *refusal != NULL) == NONE ? 0 : room_bytes(&lack);
 }
 
-char *const *fxt_follow_complete(char *const *environment, void *memory, size_t bytes)
+/* Writes LD_PRELOAD to `text`, with this library in front. */
+static void put_in_front(char *text, const char *list)
 {
+	memcpy(text, PRELOAD, strlen(PRELOAD));
+	text += strlen(PRELOAD);
+	memcpy(text, follow.library, strlen(follow.library) + 1);
+	text += strlen(follow.library);
+	if (*list) {
+		*text++ = ':';
+		memcpy(text, list, strlen(list) + 1);
+	}
+}
+
+/* Changes LD_PRELOAD in a copy of an environment with n variables. Returns how many it has then. */
+static size_t change_preload(const char **out, size_t n, const struct lack *lack, enum change change,
+			     char *text)
+{
+	const char *old = lack->preload_index == n ? PRELOAD : out[lack->preload_index];
+
+	if (change == ADDS && lack->library)
+		return n;
+	if (change == ADDS)
+		put_in_front(text, old + strlen(PRELOAD));
+	if (change == ADDS ||
+	    replace(text, old, follow.file_name, change == REPLACES ? follow.library : NULL)) {
+		out[lack->preload_index] = text;
+		return n + (lack->preload_index == n);
+	}
+	memmove(out + lack->preload_index, out + lack->preload_index + 1,
+		(n - lack->preload_index - 1) * sizeof(*out));
+	return n - 1;
+}
+
+char *const *fxt_follow_complete(char *const *environment, void *memory, size_t bytes, bool is_refused)
+{
+	enum change change;
 	struct lack lack;
 	const char **out = memory;
 	size_t n;
-	char *text;
 	unsigned i;
 
 	static atomic_bool told;
@@ -360,26 +441,13 @@ char *const *fxt_follow_complete(char *const *environment, void *memory, size_t 
 	}
 	/* The environment is looked at again, because another thread may have changed it meanwhile. */
 	lack = look_at(environment);
-	if (!lack.readable || room_bytes(&lack) > bytes)
+	change = change_for(&lack, is_refused);
+	if (change == NONE || room_bytes(&lack) > bytes)
 		return environment;
 	if (lack.count)
 		memcpy(out, environment, lack.count * sizeof(*out));
-	n = lack.count;
-	if (lack.library) {
-		text = (char *)(out + lack.count + follow.count + 2);
-		out[lack.preload_index] = text;
-		n += lack.preload_index == lack.count;
-		memcpy(text, PRELOAD, strlen(PRELOAD));
-		text += strlen(PRELOAD);
-		memcpy(text, follow.library, strlen(follow.library) + 1);
-		text += strlen(follow.library);
-		if (lack.preload_bytes) {
-			*text++ = ':';
-			memcpy(text, environment[lack.preload_index] + strlen(PRELOAD), lack.preload_bytes);
-			text[lack.preload_bytes] = '\0';
-		}
-	}
-	for (i = 0; i < follow.count; i++)
+	n = change_preload(out, lack.count, &lack, change, (char *)(out + lack.count + follow.count + 2));
+	for (i = 0; i < follow.count && change != REMOVES; i++)
 		if (!(lack.present & 1u << i))
 			out[n++] = follow.variables[i];
 	out[n] = NULL;

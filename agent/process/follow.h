@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "follow_program.h"
+
 /* Reads FXT_FOLLOW. Returns false if it is not accepted; then the user has been told. Called once, at
  * start. */
 bool fxt_follow_read(char **environment);
@@ -24,14 +26,15 @@ bool fxt_follow_begin(char **environment, const char *program);
 /* Returns whether forked children of this process are recorded. They have the name of this program. */
 bool fxt_follow_fork(const char *program);
 
-/* Returns how many bytes fxt_follow_complete() needs for an environment; 0: the environment is complete. May
- * be called in any context, also in the child of a vfork, and wherever `environment` points to: the pointer
- * may be one that the kernel is going to refuse. */
-size_t fxt_follow_room(char *const *environment);
+/* Returns how many bytes fxt_follow_complete() needs for an environment in which `program` is run; 0: the
+ * environment may stay as it is. *refusal becomes why the program cannot be traced, as a clause without a
+ * subject, or NULL. May be called in any context, also in the child of a vfork, and wherever `environment`
+ * points to: the pointer may be one that the kernel is going to refuse. */
+size_t fxt_follow_room(char *const *environment, const struct fxt_followed *program, const char **refusal);
 
-/* Returns the completed environment, which it builds in `memory`, of `bytes` bytes. The caller provides the
- * memory, because it knows where the child of a vfork may have some. If `memory` is NULL, the environment
- * stays as it is. */
-char *const *fxt_follow_complete(char *const *environment, void *memory, size_t bytes);
+/* Returns the completed environment, which it builds in `memory`, of `bytes` bytes; if the program
+ * `is_refused`, it is the environment without the library. The caller provides the memory, because it knows
+ * where the child of a vfork may have some. If `memory` is NULL, the environment stays as it is. */
+char *const *fxt_follow_complete(char *const *environment, void *memory, size_t bytes, bool is_refused);
 
 #endif

@@ -24,8 +24,11 @@
  *
  *	int fsync(int fd)
  *	{
- *		if (!fxt_is_on(FXT_CAT_io))
+ *		if (!fxt_is_on(FXT_CAT_io)) {
+ *			if (!FXT_IS_RELOCATED(fsync))                   // real.h
+ *				return first_fsync(fxt_descriptor_given(fd));
  *			return real_fsync(fxt_descriptor_given(fd));    // P_GIVE: parameters.h and given.h
+ *		}
  *		return traced_fsync(fd);
  *	}
  *
@@ -135,8 +138,11 @@
 	FXT_EXPORT type symbol(FXT_LIST(P_DECLARE, __VA_ARGS__));	\
 	FXT_EXPORT type symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))	\
 	{								\
-		if (!fxt_is_on(FXT_CAT_##category))			\
+		if (!fxt_is_on(FXT_CAT_##category)) {			\
+			if (FXT_UNLIKELY(!FXT_IS_RELOCATED(symbol)))	\
+				return first_##symbol(FXT_LIST(P_GIVE, __VA_ARGS__)); \
 			return callee(FXT_LIST(P_GIVE, __VA_ARGS__));	\
+		}							\
 		return traced_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));	\
 	}
 

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "agent/base/agent.h"
+#include "agent/base/bind.h"
 #include "each.h"
 
 #define FXT_EXPORT __attribute__((visibility("default")))
@@ -68,6 +69,18 @@ static inline bool fxt_interpose_is_found(void)
 {
 	return FXT_LIKELY(atomic_load_explicit(&fxt_interpose_found, memory_order_relaxed));
 }
+
+/* Returns whether the pointer to the real function was relocated, like all words that have addresses in this
+ * library (agent/base/bind.h). A wrapper asks before it calls the function without recording it. If the
+ * answer is no, it calls first_SYMBOL(). A wrapper that records need not ask. */
+#define FXT_IS_RELOCATED(symbol) fxt_is_relocated_word((void *)real_##symbol)
+
+/* Does what first_SYMBOL() does, for wrappers that have something else to do with the call. */
+#define FXT_RELOCATED(symbol)                           \
+	do {                                            \
+		if (FXT_UNLIKELY(!FXT_IS_RELOCATED(symbol))) \
+			fxt_bind_early();               \
+	} while (0)
 
 /* Makes the pointer to the real function, which at first leads to first_SYMBOL(), and that function.
  * `params` is a parenthesised parameter list, `args` has the same names. */

@@ -127,8 +127,13 @@ BEFORE(dl, dlopen, dlopen, (const char *filename, int flags), FILENAME_WORDS + 1
 BEFORE(dl, dlmopen, dlmopen, (Lmid_t lmid, const char *filename, int flags), FILENAME_WORDS + 3, 3,
        at = fxt_put_long(at, FXT_STR_lmid, lmid);
        PUT_FILENAME at = fxt_put_int(at, FXT_STR_flags, flags);, )
-BEFORE(process, vfork, vfork, (void), 0, 0, , fxt_in_progress_before_vfork();)
-BEFORE(process, __vfork, vfork, (void), 0, 0, , fxt_in_progress_before_vfork();)
+/* Before the search is over the calling thread has no state, and it may not have thread-local variables. */
+#define BEFORE_VFORK                    \
+	if (fxt_interpose_is_found())   \
+		fxt_in_progress_before_vfork();
+
+BEFORE(process, vfork, vfork, (void), 0, 0, , BEFORE_VFORK)
+BEFORE(process, __vfork, vfork, (void), 0, 0, , BEFORE_VFORK)
 BEFORE(log, error, error,
        (int status, int errnum, const char *format, long fourth, long fifth, char *saved), 2, 2,
        at = fxt_put_int(at, FXT_STR_status, status);

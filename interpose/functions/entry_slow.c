@@ -78,6 +78,9 @@ static bool count_call(const uintptr_t *return_word, uintptr_t address)
 
 	if (atomic_load_explicit(&fxt_gmon, memory_order_acquire))
 		return true;
+	/* What is found before the loader has relocated this library is found again afterwards. */
+	if (!fxt_is_relocated())
+		fxt_bind_early();
 	record = find_gmon();
 	if (!record) {
 		fxt_gmon_is_foreign = true;

@@ -99,7 +99,9 @@ static bool is_in_memory(const struct fxt_patch_module *module)
 
 bool fxt_patch_open(struct fxt_patch_module *module)
 {
-	const char *path = *module->object->l_name ? module->object->l_name : "/proc/self/exe";
+	/* If the loader was run as a command, it is the executable file, and tells what it has loaded. */
+	const char *program = getauxval(AT_BASE) ? "/proc/self/exe" : (const char *)getauxval(AT_EXECFN);
+	const char *path = *module->object->l_name ? module->object->l_name : program;
 	int fd = fxt_sys_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0), error;
 	struct stat status;
 

@@ -16,9 +16,10 @@
 #include "heap_sizes.h"
 
 #include <gnu/libc-version.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+
+#include "writer/decimal.h"
 
 typedef size_t size_of(void *block);
 static _Atomic(size_of *) found_size_of;        /* every search finds the same */
@@ -43,7 +44,10 @@ static size_t size_of_glibc_block(void *block)
 static bool is_known_glibc(void)
 {
 	const char *version = gnu_get_libc_version();
-	unsigned long minor = strncmp(version, "2.", 2) == 0 ? strtoul(version + 2, NULL, 10) : 0;
+	const char *at = version + 2;
+	/* strtoul() reads the thread's locale, which the C library does not have yet while the loader binds
+	 * the program's functions. */
+	uint64_t minor = strncmp(version, "2.", 2) == 0 ? fxt_decimal_at(&at) : 0;
 
 #ifdef __aarch64__
 	if (getauxval(AT_HWCAP2) & 1ul << 18 /* HWCAP2_MTE */)
@@ -71,6 +75,14 @@ static size_of *how_to_size(const void *allocator, const struct fxt_real *heap)
 	return NULL;
 }
 
+/* Returns whether the allocator is libc_malloc_debug, which ends the program if it is asked for the size of a
+ * block that was damaged, in other words than free() does. */
+static bool is_checker(const void *allocator)
+{
+	return allocator != fxt_next_owner("gnu_get_libc_version", NULL) &&
+	       allocator == fxt_next_owner("mcheck_check_all", FXT_BASE_VERSION);
+}
+
 uint32_t fxt_heap_sizable(const struct fxt_real *heap)
 {
 	static const char *const needed[] = {"malloc", "calloc", "realloc", "free"};
@@ -80,7 +92,7 @@ uint32_t fxt_heap_sizable(const struct fxt_real *heap)
 	for (i = 0; i < sizeof(needed) / sizeof(*needed); i++)
 		if (!allocator || fxt_next_owner(needed[i], NULL) != allocator)
 			return 0;
-	if (fxt_next_owner("__sanitizer_get_ownership", NULL))
+	if (fxt_next_owner("__sanitizer_get_ownership", NULL) || is_checker(allocator))
 		return 0;
 	atomic_store_explicit(&found_size_of, how_to_size(allocator, heap), memory_order_relaxed);
 	for (i = 0; heap[i].name; i++)

@@ -131,10 +131,12 @@ static FXT_COLD void free_followed(struct fxt_thread *thread, void *ptr, size_t 
 	FXT_EXPORT void symbol(void *ptr);                                      \
 	FXT_EXPORT void symbol(void *ptr)                                       \
 	{                                                                       \
-		if (!fxt_is_on(FXT_CAT_malloc))                                 \
+		if (fxt_is_on(FXT_CAT_malloc))                                  \
+			traced_##symbol(ptr);                                   \
+		else if (FXT_IS_RELOCATED(symbol))                              \
 			real_##symbol(ptr);                                     \
 		else                                                            \
-			traced_##symbol(ptr);                                   \
+			first_##symbol(ptr);                                    \
 	}
 
 FREE(free)

@@ -226,7 +226,10 @@ static __attribute__((noinline)) int traced_pclose(FILE *stream)
 
 FXT_EXPORT int pclose(FILE *stream)
 {
-	return fxt_is_on(FXT_CAT_io) ? traced_pclose(stream) : closing_pclose(stream);
+	if (fxt_is_on(FXT_CAT_io))
+		return traced_pclose(stream);
+	FXT_RELOCATED(pclose);
+	return closing_pclose(stream);
 }
 
 #define FXT_TABLE "interpose/tables/child.def"

@@ -18,13 +18,18 @@ struct fxt_complete {
 void *fxt_complete_take(struct fxt_complete *complete, size_t bytes);
 void fxt_complete_give_back(const struct fxt_complete *complete);
 
-/* Completes `envp`, from here to the COMPLETED() of the same function, which comes after the real call. */
-#define COMPLETE(envp)                                                                                  \
+/* Completes `envp` for a program, from here to the COMPLETED() of the same function, which comes after the
+ * real call. The arguments behind it say how the program is found: a struct fxt_followed. Declares `refusal`:
+ * why the program is not traced, or NULL. */
+#define COMPLETE(envp, ...)                                                                             \
+	const struct fxt_followed followed_ = {__VA_ARGS__};                                            \
 	struct fxt_complete complete_ = {0};                                                            \
-	size_t room_ = fxt_follow_room(envp);                                                           \
+	const char *refusal;                                                                            \
+	size_t room_ = fxt_follow_room(envp, &followed_, &refusal);                                     \
 													\
 	if (room_)                                                                                      \
-		(envp) = fxt_follow_complete(envp, fxt_complete_take(&complete_, room_), room_)
+		(envp) = fxt_follow_complete(envp, fxt_complete_take(&complete_, room_), room_,         \
+					     refusal != NULL)
 #define COMPLETED() fxt_complete_give_back(&complete_)
 
 #endif

@@ -10,15 +10,16 @@
 
 /* Writes the call's event. The threshold does not apply: that the program becomes another one is worth
  * knowing, however fast that was. */
-static void put_event(struct fxt_departure *departure, uint64_t names, uint64_t start_ns, uint64_t path_name,
-		      const char *path, int fd, char *const *argv)
+static void put_event(struct fxt_departure *departure, const char *refusal, uint64_t names, uint64_t start_ns,
+		      uint64_t path_name, const char *path, int fd, char *const *argv)
 {
 	struct fxt_thread *thread = departure->thread;
 	size_t path_bytes = fxt_text_bytes_checked(thread, path), argv_bytes = fxt_argv_bytes(argv);
 	uint64_t end_ns = fxt_now(thread), *at;
+	size_t refusal_words = refusal ? 2 + fxt_words_of(strlen(refusal)) : 0;
 
 	at = fxt_room_kept(thread, start_ns, end_ns,
-			   4 + fxt_words_of(path_bytes) + fxt_words_of(argv_bytes));
+			   4 + fxt_words_of(path_bytes) + fxt_words_of(argv_bytes) + refusal_words);
 	if (!at)
 		return;
 	departure->lane = thread->lane - 1;
@@ -26,7 +27,9 @@ static void put_event(struct fxt_departure *departure, uint64_t names, uint64_t 
 	departure->serial = departure->lane->serial;
 	at = path_bytes ? fxt_put_text(at, path_name, path, path_bytes) : fxt_put_int(at, FXT_STR_fd, fd);
 	at = fxt_put_argv(at, argv, argv_bytes);
-	fxt_complete(thread, at, end_ns, names, 2);
+	if (refusal)
+		at = fxt_put_text(at, FXT_STR_untraced, refusal, strlen(refusal));
+	fxt_complete(thread, at, end_ns, names, refusal ? 3 : 2);
 }
 
 /* Takes the call's event back. If the lane is in another chunk by now, because a handler has recorded so
@@ -47,8 +50,8 @@ static void take_event_back(const struct fxt_departure *departure)
 	fxt_lane_lower(thread, raised);
 }
 
-static void tell(struct fxt_departure *departure, uint64_t names, uint64_t path_name, const char *path,
-		 int fd, char *const *argv)
+static void tell(struct fxt_departure *departure, const char *refusal, uint64_t names, uint64_t path_name,
+		 const char *path, int fd, char *const *argv)
 {
 	struct fxt_thread *thread = fxt_self;
 	uint64_t start_ns;
@@ -62,7 +65,7 @@ static void tell(struct fxt_departure *departure, uint64_t names, uint64_t path_
 	if (fxt_is_on(FXT_CAT_process)) {
 		if (departure->of_child)
 			fxt_birth_vforked(thread, (uint32_t)fxt_sys_getpid());
-		put_event(departure, names, start_ns, path_name, path, fd, argv);
+		put_event(departure, refusal, names, start_ns, path_name, path, fd, argv);
 	}
 	if (departure->of_child) {
 		thread->vfork.left_ns = fxt_now(thread);
@@ -72,10 +75,10 @@ static void tell(struct fxt_departure *departure, uint64_t names, uint64_t path_
 	fxt_in_progress_end(thread, fxt_now(thread), fxt_get_event_name(names));
 }
 
-void fxt_departure_begin(struct fxt_departure *departure, uint64_t names, uint64_t path_name,
-			 const char *path, int fd, char *const *argv)
+void fxt_departure_begin(struct fxt_departure *departure, const char *refusal, uint64_t names,
+			 uint64_t path_name, const char *path, int fd, char *const *argv)
 {
-	tell(departure, names, path_name, path, fd, argv);
+	tell(departure, refusal, names, path_name, path, fd, argv);
 	fxt_agent_save();
 	fxt_agent_trim();
 	fxt_agent_leaves(true);

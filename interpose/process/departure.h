@@ -23,9 +23,10 @@ struct fxt_departure {
 };
 
 /* Writes the departure; the real call comes next. `names` are the event's. The program is `path`, an argument
- * called `path_name` (a string index), or descriptor `fd` if `path` is NULL or empty. */
-void fxt_departure_begin(struct fxt_departure *departure, uint64_t names, uint64_t path_name,
-			 const char *path, int fd, char *const *argv);
+ * called `path_name` (a string index), or descriptor `fd` if `path` is NULL or empty. `refusal` says why it
+ * will not be traced; NULL: it will be. */
+void fxt_departure_begin(struct fxt_departure *departure, const char *refusal, uint64_t names,
+			 uint64_t path_name, const char *path, int fd, char *const *argv);
 
 /* Takes the departure back, because the real call has returned. */
 void fxt_departure_failed(struct fxt_departure *departure);

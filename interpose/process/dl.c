@@ -21,8 +21,14 @@ FXT_BODY(fxt_enter_on(), dl, int, dlclose, real_dlclose, BLOCKS(handle), PLAIN_I
  * part of the call. */
 FXT_EXPORT int dlclose(void *handle)
 {
-	int result = fxt_is_on(FXT_CAT_dl) ? traced_dlclose(handle) : real_dlclose(handle);
+	int result;
 
+	if (fxt_is_on(FXT_CAT_dl)) {
+		result = traced_dlclose(handle);
+	} else {
+		FXT_RELOCATED(dlclose);
+		result = real_dlclose(handle);
+	}
 	fxt_call_stacks_unloaded();
 	if (fxt_is_on(FXT_CAT_pthread))
 		fxt_labels_unloaded();

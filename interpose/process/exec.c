@@ -6,6 +6,7 @@
  * would have to be changed while the program's handlers and other threads may look at it.
  */
 #include <alloca.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <unistd.h>
 
@@ -21,15 +22,24 @@ FXT_REAL(int, fexecve, (int fd, strings argv, strings envp), (fd, argv, envp))
 FXT_REAL(int, execveat, (int dirfd, const char *pathname, strings argv, strings envp, int flags),
 	 (dirfd, pathname, argv, envp, flags))
 
+/* These are called before the agent is relocated, and then no more: the wrappers call the functions above. */
+FXT_REAL(int, execv, (const char *pathname, strings argv), (pathname, argv))
+FXT_REAL(int, execvp, (const char *file, strings argv), (file, argv))
+/* These are looked for like the others, and never called. */
+static void *real_execl, *real_execlp, *real_execle;
+
+/* Says how the program is found: see COMPLETE(). */
+#define FOUND(...) __VA_ARGS__
+
 /* Makes the real call in a completed environment, between what is written before the program becomes another
  * one and what takes that back if it does not. `...` are the arguments of fxt_departure_begin(). Declares the
  * result as `result`. */
-#define DEPARTS(envp, call, ...)                                \
+#define DEPARTS(envp, found, call, ...)                         \
 	struct fxt_departure departure;                         \
 	int result;                                             \
 								\
-	COMPLETE(envp);                                         \
-	fxt_departure_begin(&departure, __VA_ARGS__);           \
+	COMPLETE(envp, found);                                  \
+	fxt_departure_begin(&departure, refusal, __VA_ARGS__);  \
 	result = call;                                          \
 	fxt_departure_failed(&departure);                       \
 	COMPLETED();
@@ -38,27 +48,31 @@ FXT_REAL(int, execveat, (int dirfd, const char *pathname, strings argv, strings 
  * time, with the error. */
 static __attribute__((noinline)) int by_path(uint64_t event, const char *pathname, strings argv, strings envp)
 {
-	DEPARTS(envp, real_execve(pathname, argv, envp), event, FXT_STR_pathname, pathname, 0, argv)
+	DEPARTS(envp, FOUND(.directory = AT_FDCWD, .path = pathname), real_execve(pathname, argv, envp),
+		event, FXT_STR_pathname, pathname, 0, argv)
 	return result;
 }
 
 static __attribute__((noinline)) int by_search(uint64_t event, const char *file, strings argv, strings envp)
 {
-	DEPARTS(envp, real_execvpe(file, argv, envp), event, FXT_STR_file, file, 0, argv)
+	DEPARTS(envp, FOUND(.directory = AT_FDCWD, .path = file, .searches = true, .by_shell = true),
+		real_execvpe(file, argv, envp), event, FXT_STR_file, file, 0, argv)
 	return result;
 }
 
 static __attribute__((noinline)) int complete_fexecve(int fd, strings argv, strings envp)
 {
-	DEPARTS(envp, real_fexecve(fd, argv, envp), FXT_NAMES(process, fexecve), 0, NULL, fd, argv)
+	DEPARTS(envp, FOUND(.directory = fd, .path = NULL), real_fexecve(fd, argv, envp),
+		FXT_NAMES(process, fexecve), 0, NULL, fd, argv)
 	return result;
 }
 
 static __attribute__((noinline)) int complete_execveat(int dirfd, const char *pathname, strings argv,
 						       strings envp, int flags)
 {
-	DEPARTS(envp, real_execveat(dirfd, pathname, argv, envp, flags),
-		FXT_NAMES(process, execveat), FXT_STR_pathname, pathname, dirfd, argv)
+	DEPARTS(envp, FOUND(.directory = dirfd, .path = pathname),
+		real_execveat(dirfd, pathname, argv, envp, flags), FXT_NAMES(process, execveat),
+		FXT_STR_pathname, pathname, dirfd, argv)
 	return result;
 }
 
@@ -105,9 +119,6 @@ FXT_WRAP_AROUND(process, int, execveat, execveat, complete_execveat, QUICK, INT,
 		(int, flags, INT))
 
 /* -- exec with a list of arguments ---------------------------------------------------------------- */
-
-/* These pointers are looked for like the others, and never called: the wrappers call the functions above. */
-static void *real_execv, *real_execvp, *real_execl, *real_execlp, *real_execle;
 
 FXT_TRACED(process, int, execl, execl, complete_execl, QUICK, INT, (const char *, pathname, TEXT),
 	   (strings, argv, SKIP))
@@ -174,9 +185,10 @@ static __attribute__((noinline)) int complete_by_number(struct fxt_by_number *ca
 	struct fxt_departure departure;
 	int result;
 
-	COMPLETE(envp);
+	COMPLETE(envp, .directory = position == 1 ? AT_FDCWD : fd, .path = pathname);
 	call->args[position + 1] = (long)envp;
-	fxt_departure_begin(&departure, event, FXT_STR_pathname, pathname, fd, (strings)call->args[position]);
+	fxt_departure_begin(&departure, refusal, event, FXT_STR_pathname, pathname, fd,
+			    (strings)call->args[position]);
 	result = (int)fxt_by_number_make(call);
 	fxt_departure_failed(&departure);
 	COMPLETED();

@@ -79,6 +79,7 @@ FXT_EXPORT int prctl(int option, ...)
 	if (FXT_UNLIKELY(option == PR_SET_TSC))
 		return prctl_tsc(a, b, c, d);
 #endif
+	FXT_RELOCATED(prctl);
 	return real_prctl(option, a, b, c, d);
 }
 

@@ -91,7 +91,19 @@ static bool is_sanitizer(const char *name)
 	return false;
 }
 
-static void find_sanitizer(Elf *elf, struct fxt_elf_facts *facts)
+/* Takes one entry of the dynamic section, whose text is `name`. */
+static void take_name(int64_t tag, const char *name, struct fxt_elf_facts *facts)
+{
+	static const char loader[] = "ld-linux-";
+
+	if (tag == DT_NEEDED && strlen(name) < sizeof(facts->sanitizer) && is_sanitizer(name))
+		memcpy(facts->sanitizer, name, strlen(name) + 1);
+	if (tag == DT_SONAME && strncmp(name, loader, sizeof(loader) - 1) == 0)
+		facts->is_loader = true;
+}
+
+/* Finds what the dynamic section says by names. */
+static void find_names(Elf *elf, struct fxt_elf_facts *facts)
 {
 	Elf_Scn *section = NULL;
 
@@ -104,11 +116,12 @@ static void find_sanitizer(Elf *elf, struct fxt_elf_facts *facts)
 		    !(data = elf_getdata(section, NULL)))
 			continue;
 		for (int i = 0; gelf_getdyn(data, i, &dyn) && dyn.d_tag != DT_NULL; i++) {
-			const char *name =
-				dyn.d_tag == DT_NEEDED ? elf_strptr(elf, sh.sh_link, dyn.d_un.d_val) : NULL;
+			const char *name = dyn.d_tag == DT_NEEDED || dyn.d_tag == DT_SONAME
+						   ? elf_strptr(elf, sh.sh_link, dyn.d_un.d_val)
+						   : NULL;
 
-			if (name && strlen(name) < sizeof(facts->sanitizer) && is_sanitizer(name))
-				memcpy(facts->sanitizer, name, strlen(name) + 1);
+			if (name)
+				take_name(dyn.d_tag, name, facts);
 		}
 	}
 }
@@ -129,7 +142,7 @@ static void read_headers(Elf *elf, struct fxt_elf_facts *facts)
 		return;
 	facts->broken = !read_segments(elf, &eh, facts);
 	facts->is_go = has_go_section(elf);
-	find_sanitizer(elf, facts);
+	find_names(elf, facts);
 }
 
 bool fxt_elf_read(int fd, struct fxt_elf_facts *facts)

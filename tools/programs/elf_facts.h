@@ -11,6 +11,7 @@ struct fxt_elf_facts {
 	bool broken;                    /* its headers are damaged */
 	bool is_go;                     /* it is a Go program */
 	char interpreter[256];          /* the loader it asks for; empty when it is static */
+	bool is_loader;                 /* it is glibc's loader, which loads a program if it is run */
 	/* the sanitizer's library that it needs, to be loaded first; or empty */
 	char sanitizer[64];
 };

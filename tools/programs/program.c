@@ -88,6 +88,8 @@ static const char *elf_refusal(const struct fxt_elf_facts *f)
 		return "is a program for another processor";
 	if (f->broken)
 		return "is a damaged executable";
+	if (!*f->interpreter && f->is_loader)
+		return NULL;
 	if (!*f->interpreter)
 		return f->is_go
 			       ? "is a statically linked Go program: nothing can be preloaded into it"
@@ -127,14 +129,64 @@ static const char *refusal_of(const char *path, struct fxt_elf_facts *facts, cha
 		return refusal;
 	if (!refusal && fxt_elf_read(fd, facts))
 		refusal = elf_refusal(facts);
+	if (refusal && facts->bits == 64 && facts->our_machine && !*facts->interpreter &&
+	    strstr(path, "/ld-musl-"))
+		refusal = "is the loader of musl, and the agent is built for glibc";
 	if (!refusal)
 		*interpreter = script_interpreter(fd);
 	close(fd);
 	return refusal;
 }
 
+/* Returns the program that glibc's loader loads when it is run with these arguments, or NULL if it loads
+ * none, or one that it looks for among the libraries. */
+static const char *loaded_by(char *const *argv)
+{
+	static const char *const with_value[] = {"--library-path", "--glibc-hwcaps-prepend",
+						 "--glibc-hwcaps-mask", "--inhibit-rpath",
+						 "--audit", "--preload", "--argv0"};
+	static const char *const alone[] = {"--list", "--verify", "--inhibit-cache"};
+
+	while (*++argv && strncmp(*argv, "--", 2) == 0) {
+		bool is_known = false;
+
+		for (size_t i = 0; i < sizeof(alone) / sizeof(alone[0]); i++)
+			is_known |= strcmp(*argv, alone[i]) == 0;
+		for (size_t i = 0; i < sizeof(with_value) / sizeof(with_value[0]) && !is_known; i++)
+			if (strcmp(*argv, with_value[i]) == 0 && argv[1]) {
+				is_known = true;
+				argv++;
+			}
+		if (!is_known)
+			return NULL;
+	}
+	return *argv && strchr(*argv, '/') ? *argv : NULL;
+}
+
+/* Judges the program that the loader loads. The loader says itself what is wrong with a file that it cannot
+ * load, and does not heed set-user-ID. */
+static int judge_loaded(const char *path, char **sanitizer)
+{
+	struct fxt_elf_facts facts;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool is_static;
+
+	if (fd < 0)
+		return 0;
+	is_static = fxt_elf_read(fd, &facts) && facts.bits == 64 && facts.our_machine && !facts.broken &&
+		    elf_refusal(&facts);
+	close(fd);
+	if (is_static) {
+		fxt_error(path, "cannot be traced: it %s", elf_refusal(&facts));
+		return FXT_STATUS_FAILED;
+	}
+	if (*facts.sanitizer)
+		*sanitizer = fxt_strdup(facts.sanitizer);
+	return 0;
+}
+
 /* NOLINTNEXTLINE(misc-no-recursion): it recurses for a script's interpreter, and `depth` bounds that. */
-static int judge(const char *path, int depth, char **sanitizer)
+static int judge(const char *path, int depth, char *const *argv, char **sanitizer)
 {
 	struct fxt_elf_facts facts;
 	char *interpreter;
@@ -147,13 +199,15 @@ static int judge(const char *path, int depth, char **sanitizer)
 	}
 	if (*facts.sanitizer)
 		*sanitizer = fxt_strdup(facts.sanitizer);
+	if (facts.is_loader && !*facts.interpreter && depth == 0 && loaded_by(argv))
+		return judge_loaded(loaded_by(argv), sanitizer);
 	if (!interpreter)
 		return 0;
 	if (!is_executable(interpreter, &error)) {
 		fxt_error(path, "its interpreter %s: %s", interpreter, strerror(error));
 		status = error == ENOENT ? FXT_STATUS_NOT_FOUND : FXT_STATUS_CANNOT_RUN;
 	} else if (depth < MAX_SCRIPTS) {
-		status = judge(interpreter, depth + 1, sanitizer);
+		status = judge(interpreter, depth + 1, argv, sanitizer);
 	}
 	free(interpreter);
 	return status;
@@ -178,8 +232,9 @@ char *fxt_program_refusal(const char *name)
 	return why;
 }
 
-int fxt_program_check(const char *name, char **sanitizer)
+int fxt_program_check(char *const *argv, char **sanitizer)
 {
+	const char *name = argv[0];
 	int error = ENOENT, status;
 	char *path = find(name, &error);
 
@@ -189,7 +244,7 @@ int fxt_program_check(const char *name, char **sanitizer)
 			  error == ENOENT && !strchr(name, '/') ? "command not found" : strerror(error));
 		return error == ENOENT ? FXT_STATUS_NOT_FOUND : FXT_STATUS_CANNOT_RUN;
 	}
-	status = judge(path, 0, sanitizer);
+	status = judge(path, 0, argv, sanitizer);
 	free(path);
 	return status;
 }

@@ -8,10 +8,11 @@
 /* Exit statuses of fxt record itself, which are those of env(1) and timeout(1). */
 enum { FXT_STATUS_FAILED = 125, FXT_STATUS_CANNOT_RUN = 126, FXT_STATUS_NOT_FOUND = 127 };
 
-/* Returns 0 if `name`, looked for as execvp(3) does, can be run and traced; otherwise one of the
- * statuses above, after a message that says why. Scripts are judged by their interpreter. *sanitizer
- * becomes the library of a sanitizer that has to be loaded first, or NULL; the caller frees it. */
-int fxt_program_check(const char *name, char **sanitizer);
+/* Returns 0 if the command argv[0], looked for as execvp(3) does, can be run and traced; otherwise one of
+ * the statuses above, after a message that says why. Scripts are judged by their interpreter, and glibc's
+ * loader by the program among its arguments. *sanitizer becomes the library of a sanitizer that has to be
+ * loaded first, or NULL; the caller frees it. */
+int fxt_program_check(char *const *argv, char **sanitizer);
 
 /* Returns why the program, found in the same way, cannot be traced, as "it is set-user-ID: ...". Returns
  * NULL if nothing is known against it. The caller frees the text. */

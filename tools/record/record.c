@@ -328,7 +328,7 @@ static int record(struct fxt_record_options *o)
 {
 	struct recording *r = fxt_alloc(1, sizeof(*r));
 	char *agent = NULL, *sanitizer;
-	int status = fxt_program_check(o->command[0], &sanitizer);
+	int status = fxt_program_check(o->command, &sanitizer);
 
 	if (status) {
 		free(r);
