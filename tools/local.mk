@@ -181,6 +181,7 @@ WITNESS_FILES = \
 	tools/witness/mapped_module.h \
 	tools/witness/perf_events.c \
 	tools/witness/perf_events.h \
+	tools/witness/perf_rings.c \
 	tools/witness/spaces.c \
 	tools/witness/spaces.h \
 	tools/witness/unwind_call.c \

@@ -112,6 +112,58 @@ if "$CC" -O2 -static -pthread -o still "$abs_top_srcdir/tests/apps/burns.c" 2>/d
 	between "their samples" 0 5 "$samples"
 fi
 
+# -- Memory that programs may lock ---------------------------------------------------------------------
+
+# What the kernel's rings have locked is the user's, and his programs find enough left: for an io_uring, for
+# performance events of their own, and for mlock() up to the very limit. Limits are for ordinary users.
+ordinary=
+if test "$(id -u)" = 0; then
+	ordinary='setpriv --reuid=65534 --regid=65534 --clear-groups'
+	chmod 711 .
+	# shellcheck disable=SC2086
+	$ordinary test -x "$FXT" -a -r "$FXT_AGENT" -a -x "$apps/locks_memory" ||
+		ordinary='setpriv --bounding-set=-ipc_lock --inh-caps=-ipc_lock'
+fi
+mkdir -m 777 ordinary
+# Performance events alone may lock 516 KiB of each processor, which is more than the smaller limit.
+processors=$(getconf _NPROCESSORS_ONLN)
+for limit in $((processors * (256 + seed % 200))) $((4096 + seed % 4096)); do
+	# What an io_uring has locked is given back some time after its end: here is room for two.
+	run="locks_memory, of $limit KiB"
+	buffer=$((limit / 16 + $(random_below $((limit / 16)))))
+	# shellcheck disable=SC2086
+	(
+		ulimit -l "$limit" && cd ordinary || exit 1
+		bare $ordinary "$apps/locks_memory" $buffer >bare.out 2>&1
+		$ordinary "$FXT" record -o locks.fxt -- "$apps/locks_memory" $buffer >traced.out 2>said
+	) || fail "$run: exit status $?: $(cat ordinary/said)"
+	same_some "$run: what it could have" ordinary/bare.out ordinary/traced.out
+	valid ordinary/locks.fxt
+	is "$run: the kernel's part" "1 0" "$(fxt dump ordinary/locks.fxt | grep -c ' kernel:sampling ') $(
+		grep -c 'no samples' ordinary/said)"
+	# It does not lack a switch either.
+	# shellcheck disable=SC2086
+	(
+		ulimit -l "$limit" && cd ordinary || exit 1
+		$ordinary "$FXT" record -o burns.fxt -- sh -c \
+			"for i in 1 2 3 4 5 6 7 8 9 10; do '$apps/burns' 2 20 3; done" >traced.out 2>said
+	) || fail "$run: burns: exit status $?: $(cat ordinary/said)"
+	is "$run: what is lost" 1 "$(grep -c 'nothing lost' ordinary/said)"
+	read -r _ _ _ even slept _ <<<"$(look ordinary/burns.fxt burns)"
+	is "$run: switches come in pairs" True "$even"
+	between "$run: times that threads slept" 60 1000000 "$slept"
+done
+# Where hardly anything may be locked, programs have all of it, and what is missing is said.
+# shellcheck disable=SC2086
+(
+	ulimit -l 8 && cd ordinary || exit 1
+	bare $ordinary "$apps/locks_memory" 0 >bare.out 2>&1
+	$ordinary "$FXT" record -o none.fxt -- "$apps/locks_memory" 0 >traced.out 2>said
+) || fail "8 KiB: exit status $?"
+same_some "8 KiB: what it could have" ordinary/bare.out ordinary/traced.out
+valid ordinary/none.fxt
+is "8 KiB: what is said" 1 "$(grep -c 'no samples and no context switches: .*(ulimit -l)' ordinary/said)"
+
 # -- A program that runs already -----------------------------------------------------------------------
 
 # is_watched: returns whether the process beside fxt record has begun its part.

@@ -51,7 +51,7 @@ static int watch(struct fxt_perf *perf, const struct fxt_witness_wish *wish, FIL
 	bool is_over = false, is_whole;
 	char go;
 
-	fxt_witness_trace_begin(&trace, out, wish, perf->samples_kernel);
+	fxt_witness_trace_begin(&trace, out, wish, perf);
 	if (wish->pid)
 		fxt_witness_trace_know(&trace, (uint32_t)wish->pid);
 	while (!is_over) {
@@ -61,6 +61,7 @@ static int watch(struct fxt_perf *perf, const struct fxt_witness_wish *wish, FIL
 		fxt_perf_take(perf, is_over, fxt_witness_trace_take, &trace);
 		trace.is_on |= is_told;
 	}
+	fxt_witness_trace_lost(&trace, fxt_perf_lost(perf));
 	if (wish->pid)
 		fxt_witness_blocked(&trace, (uint32_t)wish->pid);
 	fxt_witness_trace_end(&trace);
@@ -174,6 +175,9 @@ char *fxt_witness_refusal(int error)
 		value[strcspn(value, "\n")] = '\0';
 	if (file)
 		fclose(file);
+	if (error == ENOBUFS)
+		return fxt_strdup("a share of the memory that programs may lock (ulimit -l) is too small for "
+				  "what the kernel tells");
 	if (strtol(value, NULL, 10) > 2)
 		return fxt_format("kernel.perf_event_paranoid is %s, and 2 is the most that lets users",
 				  value);
