@@ -385,6 +385,7 @@ E2E_TESTS = \
 	tests/e2e/objects.sh \
 	tests/e2e/owns.sh \
 	tests/e2e/perfetto.sh \
+	tests/e2e/place.sh \
 	tests/e2e/plt.sh \
 	tests/e2e/progress.sh \
 	tests/e2e/quiet.sh \

@@ -1,7 +1,7 @@
-/* This program locks memory in the ways that have a limit, and says of each whether it could: an io_uring with
- * a registered buffer of KIB (0: there is none), the rings of performance events, and all that the limit lets
- * it have by mlock(). The first two are counted for the user, so what others of his have locked leaves less,
- * and that of an io_uring is given back some time after its process has ended.
+/* This program locks memory in the ways that have a limit, and says of each whether it could: an io_uring
+ * with a registered buffer of KIB (0: there is none), the rings of performance events, and all that the
+ * limit lets it have by mlock(). The first two are counted for the user, so what others of his have locked
+ * leaves less, and that of an io_uring is given back some time after its process has ended.
  *
  * usage: locks_memory KIB */
 #include <errno.h>
@@ -39,7 +39,8 @@ static void use_io_uring(size_t bytes)
 
 	say("io_uring_setup", fd >= 0);
 	if (fd >= 0)
-		say("its buffer", syscall(SYS_io_uring_register, fd, IORING_REGISTER_BUFFERS, &buffer, 1) == 0);
+		say("its buffer",
+		    syscall(SYS_io_uring_register, fd, IORING_REGISTER_BUFFERS, &buffer, 1) == 0);
 }
 
 /* Maps what an ordinary user may have of each processor. */
@@ -54,8 +55,8 @@ static void use_perf(void)
 
 		say("perf_event_open", fd >= 0);
 		if (fd >= 0)
-			say("its ring", mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) !=
-						MAP_FAILED);
+			say("its ring", mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+					     0) != MAP_FAILED);
 	}
 }
 
