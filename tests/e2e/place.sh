@@ -228,6 +228,35 @@ for pid in sys.argv[2:]:
 	done
 done
 
+# Many at once, which may wait: none is lost that is for fxt record alone, and none comes twice that is not.
+cat >counts.py <<'END'
+import signal, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, range(34, 65))
+print("ready", flush=True)
+count = {}
+while True:
+    number = signal.sigwaitinfo(range(34, 65)).si_signo
+    count[number] = count.get(number, 0) + 1
+    if number == 64:
+        break
+print(sorted(count.items()), flush=True)
+END
+for way in alone group; do
+	for how in bare traced; do
+		command=(python3 counts.py)
+		test $how = bare || command=("$FXT" record -q -o many.fxt -- "${command[@]}")
+		start $way "${command[@]}"
+		target=$background
+		test $way = alone || target=-$background
+		python3 -c 'import os, sys
+for i in range(700):
+    os.kill(int(sys.argv[1]), 40 + i % 20)' $target
+		kill -s RTMAX $background
+		said_and_status >$how.out
+	done
+	same_some "many signals, $way" bare.out traced.out
+done
+
 # -- The first process of a container ------------------------------------------------------------------
 
 cat >orphans.py <<'END'
@@ -262,6 +291,33 @@ signal.pause()
 END
 alone='unshare -pf --mount-proc'
 $alone true 2>/dev/null || alone='unshare -rpf --mount-proc'
+cat >adopts.py <<'END'
+import ctypes, os, sys
+libc = ctypes.CDLL(None)
+if len(sys.argv) > 1:
+    libc.prctl(36, 1)
+    os.execvp(sys.argv[1], sys.argv[1:])
+end, begin = os.pipe()
+child = os.fork()
+if child == 0:
+    orphan = os.fork()
+    if orphan == 0:
+        os.close(begin)
+        os.read(end, 1)
+        os._exit(3)
+    os._exit(0)
+os.close(end)
+os.waitpid(child, 0)
+os.close(begin)
+try:
+    print("adopted", os.WEXITSTATUS(os.wait()[1]))
+except ChildProcessError:
+    print("not adopted")
+END
+python3 adopts.py python3 adopts.py >bare.out
+python3 adopts.py "$FXT" record -q -o adopts.fxt -- python3 adopts.py >traced.out
+same_some "one that adopts orphans" bare.out traced.out
+valid adopts.fxt
 if $alone true 2>/dev/null; then
 	rm -f said && mkfifo said
 	# shellcheck disable=SC2086

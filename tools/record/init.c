@@ -19,6 +19,9 @@
 #include "tools/common/message.h"
 #include "tools/programs/program.h"
 
+/* This process, or the one that it is a child of by fxt_init(), was told to adopt. */
+static bool is_told;
+
 bool fxt_init_adopts(void)
 {
 	int adopts = 0;
@@ -56,6 +59,7 @@ void fxt_init(void)
 
 	if (!fxt_init_adopts())
 		return;
+	is_told = getpid() != 1;
 	sigfillset(&all);
 	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
 		sigdelset(&all, faults[i]);
@@ -74,4 +78,10 @@ void fxt_init(void)
 			hand_on(child, &info);
 		reap(child);
 	}
+}
+
+void fxt_init_hand_over(void)
+{
+	if (is_told)
+		prctl(PR_SET_CHILD_SUBREAPER, 1);
 }

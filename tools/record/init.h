@@ -13,4 +13,7 @@ bool fxt_init_adopts(void);
  * if no orphans come. The first process ends with the child, and with its status. */
 void fxt_init(void);
 
+/* Is called in the command's process: if the first process adopts because it was told to, so does this. */
+void fxt_init_hand_over(void);
+
 #endif

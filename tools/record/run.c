@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "init.h"
 #include "signals.h"
 #include "tools/common/kernel_clock.h"
 #include "tools/common/message.h"
@@ -80,6 +81,7 @@ static void become(char **argv, const struct fxt_signals *signals, pid_t stands_
 	int error;
 
 	fxt_run_follow_pid(stands_for);
+	fxt_init_hand_over();
 	fxt_signals_give_back(signals);
 	execvp(argv[0], argv);
 	error = errno;

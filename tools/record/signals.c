@@ -21,7 +21,7 @@
 #include "tools/common/kernel_clock.h"
 #include "tools/common/message.h"
 
-enum { MOST_WAITING = 256, MOST_SEEN = 256 };
+enum { MOST_WAITING = 256, MOST_SEEN = 1024 };
 
 /* How long the bystander may get a signal after fxt record, or before. */
 static const uint64_t MOMENT_NS = 20000000;
@@ -128,14 +128,17 @@ static void send_on(struct fxt_signals *s, const siginfo_t *info)
 static void ask(struct fxt_signals *s, uint64_t now_ns)
 {
 	struct fxt_seen_signal fresh[FXT_BYSTANDER_MOST];
-	size_t count = fxt_bystander_ask(&s->bystander, fresh), kept = 0, i, k;
+	size_t count, kept = 0, i, k;
 
 	for (i = 0; i < s->seen_count; i++)
 		if (s->seen[i].at_ns + 2 * MOMENT_NS > now_ns)
 			s->seen[kept++] = s->seen[i];
 	s->seen_count = kept;
-	for (i = 0; i < count && s->seen_count < MOST_SEEN; i++)
-		s->seen[s->seen_count++] = (struct seen){fresh[i], now_ns};
+	do {
+		count = fxt_bystander_ask(&s->bystander, fresh);
+		for (i = 0; i < count && s->seen_count < MOST_SEEN; i++)
+			s->seen[s->seen_count++] = (struct seen){fresh[i], now_ns};
+	} while (count == FXT_BYSTANDER_MOST);
 	for (i = 0; i < s->waiting_count; i++) {
 		struct waiting *one = &s->waiting[i];
 
