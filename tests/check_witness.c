@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "apps/random.h"
@@ -208,6 +209,7 @@ START_TEST(rings)
 	size_t i;
 
 	random_seed(1000 + (uint64_t)_i);
+	perf.full = perf.stop = -1;
 	perf.count = 1 + random_below(MOST_RINGS);
 	now_ns = fxt_clock_ns(CLOCK_BOOTTIME);
 	for (i = 0; i < perf.count; i++) {
@@ -216,7 +218,12 @@ START_TEST(rings)
 		/* A ring may have gone round before. */
 		perf.rings[i].page->data_head = perf.rings[i].page->data_tail = 8 * random_below(1 << 20);
 		times[i] = 1;
+		/* The reader, if there is one, empties the rings all the time. */
+		perf.rings[i].fd = eventfd(1, EFD_CLOEXEC);
+		ck_assert_int_ge(perf.rings[i].fd, 0);
 	}
+	if (_i % 2)
+		ck_assert(fxt_perf_begin_reading(&perf));
 	waiting_count = delivered = 0;
 	while (number < MOST_RECORDS) {
 		struct put *it = &waiting[waiting_count];
@@ -238,14 +245,18 @@ START_TEST(rings)
 			ck_assert(!any_before(now_ns));
 		}
 	}
+	fxt_perf_end_reading(&perf);
 	limit_ns = UINT64_MAX;
 	last_ns = 0;
 	fxt_perf_take(&perf, true, check_record, NULL);
 	ck_assert_uint_eq(waiting_count, 0);
 	ck_assert_uint_gt(delivered, 10);
+	ck_assert_uint_eq(perf.fresh_bytes, 0);
 	for (i = 0; i < perf.count; i++) {
+		close(perf.rings[i].fd);
 		free(perf.rings[i].page);
 		free(perf.rings[i].queue);
+		free(perf.rings[i].fresh);
 	}
 	free(perf.rings);
 }
@@ -282,7 +293,37 @@ START_TEST(garbage)
 	}
 	free(ring->page);
 	free(ring->queue);
+	free(ring->fresh);
 	free(perf.rings);
+}
+END_TEST
+
+/* All rings together have a seventh of what may be locked at most, and no ring could have twice as much. */
+START_TEST(shares)
+{
+	const uint64_t page = UINT64_C(4096) << 2 * (_i % 3), most = 64 << 10;
+
+	random_seed(5000 + (uint64_t)_i);
+	for (unsigned round = 0; round < 10000; round++) {
+		uint64_t processors = 1 + random_below(random_below(2) ? 8 : 300);
+		uint64_t mlock = random_below(3) ? 516 << 10 : random_below(1 << (10 + random_below(12)));
+		uint64_t limit = random_below(3) ? random_below(UINT64_C(1) << (10 + random_below(20)))
+						 : UINT64_MAX;
+		uint64_t all = mlock * processors < limit ? mlock * processors : limit;
+		uint64_t bytes = fxt_perf_ring_bytes(mlock, limit, processors, page);
+
+		ck_assert_uint_eq(bytes & (bytes - 1), 0);
+		if (bytes) {
+			ck_assert_uint_ge(bytes, page);
+			ck_assert_uint_le(bytes, most);
+			ck_assert_uint_le(7 * processors * (bytes + page), all);
+		}
+		if (bytes < most)
+			ck_assert_uint_gt(7 * processors * ((bytes ? 2 * bytes : page) + page), all);
+	}
+	/* The usual figures of a machine with two processors. */
+	ck_assert_uint_eq(fxt_perf_ring_bytes(516 << 10, 8 << 20, 2, 4096), 64 << 10);
+	ck_assert_uint_eq(fxt_perf_ring_bytes(516 << 10, 64 << 10, 2, 4096), 0);
 }
 END_TEST
 
@@ -429,6 +470,7 @@ int main(void)
 	tcase_add_loop_test(test, mappings, 0, 10);
 	tcase_add_loop_test(test, rings, 0, 20);
 	tcase_add_loop_test(test, garbage, 0, 10);
+	tcase_add_loop_test(test, shares, 0, 6);
 	tcase_add_loop_test(test, frame_pointers, 0, 50);
 #if defined(__x86_64__)
 	tcase_add_loop_test(test, calls, 0, 200);

@@ -211,6 +211,7 @@ APPS_C = \
 	tests/apps/lifetimes \
 	tests/apps/listens \
 	tests/apps/lock_order \
+	tests/apps/locks_memory \
 	tests/apps/losses \
 	tests/apps/makes_code \
 	tests/apps/objects \
@@ -266,7 +267,8 @@ tests/apps/threads tests/apps/throng: tests/apps/random.h tests/apps/unseen.h
 tests/apps/awaits tests/apps/burns tests/apps/busy tests/apps/by_hand tests/apps/call_trees \
 	tests/apps/causes tests/apps/coroutines tests/apps/ends tests/apps/makes_code \
 	tests/apps/follow_fork tests/apps/handlers tests/apps/jumps tests/apps/parents \
-	tests/apps/pools tests/apps/process tests/apps/progress tests/apps/quiet tests/apps/stepped \
+	tests/apps/locks_memory tests/apps/pools tests/apps/process tests/apps/progress \
+	tests/apps/quiet tests/apps/stepped \
 	tests/apps/streams tests/apps/streams_odd tests/apps/stuck tests/apps/threads: \
 	tests/apps/need.h
 tests/apps/causes tests/apps/chain tests/apps/deadlock tests/apps/losses tests/apps/pools \
@@ -390,6 +392,7 @@ E2E_TESTS = \
 	tests/e2e/objects.sh \
 	tests/e2e/owns.sh \
 	tests/e2e/perfetto.sh \
+	tests/e2e/place.sh \
 	tests/e2e/plt.sh \
 	tests/e2e/progress.sh \
 	tests/e2e/quiet.sh \

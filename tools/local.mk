@@ -181,6 +181,7 @@ WITNESS_FILES = \
 	tools/witness/mapped_module.h \
 	tools/witness/perf_events.c \
 	tools/witness/perf_events.h \
+	tools/witness/perf_rings.c \
 	tools/witness/spaces.c \
 	tools/witness/spaces.h \
 	tools/witness/unwind_call.c \
@@ -197,6 +198,12 @@ WITNESS_FILES = \
 	tools/witness/witness_trace.h
 
 RECORD_FILES = \
+	tools/record/bystander.c \
+	tools/record/bystander.h \
+	tools/record/init.c \
+	tools/record/init.h \
+	tools/record/keep_pid.c \
+	tools/record/keep_pid.h \
 	tools/record/merge_command.c \
 	tools/record/record.c \
 	tools/record/record.h \
@@ -208,7 +215,9 @@ RECORD_FILES = \
 	tools/record/watch.c \
 	tools/record/saver.h \
 	tools/record/shared_memory.c \
-	tools/record/shared_memory.h
+	tools/record/shared_memory.h \
+	tools/record/signals.c \
+	tools/record/signals.h
 
 MANAGER_FILES = \
 	tools/manager/archive.c \

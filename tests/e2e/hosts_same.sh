@@ -105,6 +105,7 @@ jumps functions
 jumps deep 700
 lifetimes threads 20
 lock_order
+locks_memory 16
 losses depth 600
 objects names
 objects many 10

@@ -281,3 +281,37 @@ is()
 	count comparison
 	test "$2" = "$3" || fail "$1: expected $2, found $3"
 }
+
+# between WHAT LEAST MOST FOUND: checks that the number is from LEAST to MOST.
+between()
+{
+	count comparison
+	test "$4" -ge "$2" && test "$4" -le "$3" || fail "$1: $4 is not from $2 to $3"
+}
+
+# The limits of what samples say are five deviations of it wide, so a correct program fails once in two
+# million comparisons. Samples are at least as even as if each were taken by chance, independently of others.
+
+# steal_ms: prints how long the host of this machine has had its processors since it began.
+steal_ms()
+{
+	awk -v hz="$(getconf CLK_TCK)" '$1 == "cpu" { printf "%d\n", $9 * 1000 / hz }' /proc/stat
+}
+stolen=$(steal_ms)
+
+# limits_of_samples MS HZ: prints the least and the most samples of so much processor time; the deviation of
+# their number is its square root. A processor that the host has taken away takes no samples; so the least is
+# less by what was taken since `stolen` was set to steal_ms.
+limits_of_samples()
+{
+	awk -v n="$(($1 * $2 / 1000))" -v taken="$((($(steal_ms) - stolen) * $2 / 1000))" \
+		'BEGIN { d = 5 * sqrt(n); printf "%d %d\n", n - d - taken, n + d + 1 }'
+}
+
+# limits_of_share SAMPLES PERCENT: prints the least and the most percent of so many samples that are where a
+# program spends PERCENT of its time.
+limits_of_share()
+{
+	awk -v n="$1" -v p="$2" 'BEGIN { d = 5 * sqrt(p * (100 - p) / (n ? n : 1))
+		printf "%d %d\n", p - d, p + d + 1 }'
+}

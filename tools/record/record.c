@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "init.h"
 #include "saver.h"
 #include "shared_memory.h"
 #include "tools/common/command.h"
@@ -48,7 +49,8 @@ enum {
 	KEY_SAMPLE,
 	KEY_NO_KERNEL,
 	KEY_NO_PERFETTO,
-	KEY_BUDGET
+	KEY_BUDGET,
+	KEY_KEEP_PID
 };
 
 /* Takes the number of a process. Returns NULL, or what is wrong with it. */
@@ -60,6 +62,31 @@ static char *set_pid(struct fxt_record_options *o, const char *text)
 	if (*text < '1' || *text > '9' || *end || pid > INT_MAX)
 		return fxt_format("'%s' is no number of a process", text);
 	o->pid = (pid_t)pid;
+	return NULL;
+}
+
+/* Takes what --keep-pid says. Returns NULL, or what is wrong with it. */
+static char *set_keep(struct fxt_record_options *o, const char *text)
+{
+	if (text && strcmp(text, "yes") != 0 && strcmp(text, "no") != 0)
+		return fxt_format("--keep-pid is yes or no, and not '%s'", text);
+	o->keep = text && strcmp(text, "no") == 0 ? FXT_KEEP_NEVER : FXT_KEEP_ALWAYS;
+	return NULL;
+}
+
+/* Returns NULL, or which options do not go together. */
+static char *check_together(const struct fxt_record_options *o)
+{
+	if (o->is_toggled && o->delay_ns)
+		return fxt_strdup("--toggle and --start-delay both say when recording begins; give one of "
+				  "them");
+	if (o->compresses && o->out && !fxt_parts_is_for_file(o->out))
+		return fxt_format("%s is a device, a pipe or a link: --compress needs a file", o->out);
+	if (o->keep == FXT_KEEP_ALWAYS && o->is_toggled)
+		return fxt_strdup("with --keep-pid all signals are COMMAND's: --toggle would get none");
+	if (o->keep == FXT_KEEP_ALWAYS && fxt_init_adopts())
+		return fxt_strdup("--keep-pid is not for the first process of a container, nor for one that "
+				  "adopts orphans: what records would be a child of COMMAND");
 	return NULL;
 }
 
@@ -105,6 +132,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		bad = FXT_CAN_PACK ? NULL : fxt_strdup("--compress needs zstd, and fxt was built without it");
 		break;
 	case 'p': bad = set_pid(o, arg); break;
+	case KEY_KEEP_PID: bad = set_keep(o, arg); break;
 	case KEY_SAMPLE: bad = fxt_option_set_hz(&o->hz, arg); break;
 	case KEY_NO_KERNEL: o->lacks_kernel = true; break;
 	case FXT_KEY_DEBUG_DIR: fxt_debug_dirs_add(arg); break;
@@ -130,11 +158,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			bad = fxt_budget_of_environment(&o->budget);
 		if (bad)
 			break;
-		if (o->is_toggled && o->delay_ns)
-			bad = fxt_strdup("--toggle and --start-delay both say when recording begins; give "
-					 "one of them");
-		else if (o->compresses && o->out && !fxt_parts_is_for_file(o->out))
-			bad = fxt_format("%s is a device, a pipe or a link: --compress needs a file", o->out);
+		bad = check_together(o);
 		break;
 	default: return ARGP_ERR_UNKNOWN;
 	}
@@ -169,6 +193,8 @@ struct recording {
 	int refusal;                    /* the errno with which the kernel refused to be a witness; or 0 */
 	struct fxt_merge merge;
 	struct fxt_run run;
+	struct fxt_kept kept;           /* the command is executed in fxt record's own place */
+	pid_t stands_for;               /* the number of the process that fxt record began as */
 	char *directory;
 	uint64_t start_ns;              /* CLOCK_MONOTONIC: when it began */
 	uint64_t started_ns;            /* CLOCK_REALTIME_COARSE: the same */
@@ -181,18 +207,18 @@ struct recording {
 static bool join(struct recording *r, struct fxt_parts *parts, const char *path)
 {
 	const struct fxt_ended ended = {r->run.pid, r->run.end_ns, r->run.status, r->run.signal};
+	const struct fxt_ended *end = r->is_over && !r->run.is_untold ? &ended : NULL;
 	const char *archive = r->saver.archive;
 	bool joined;
 
 	r->merge.frames.wish.made_since_ns = r->started_ns;
 	if (r->is_followed) {
-		if (fxt_join_archive(&r->merge, &r->saver.reader, archive, parts, path,
-				     r->is_over ? &ended : NULL, &joined))
+		if (fxt_join_archive(&r->merge, &r->saver.reader, archive, parts, path, end, &joined))
 			return joined;
 		fxt_merge_free(&r->merge);
 		fxt_parts_add(parts, archive);
 	}
-	return fxt_join(&r->merge, parts, path, r->is_over ? &ended : NULL, false);
+	return fxt_join(&r->merge, parts, path, end, false);
 }
 
 /* Says what the trace lacks if the kernel has refused. */
@@ -274,6 +300,7 @@ static void begin_witness(struct recording *r)
 		.hz = o->hz,
 		.most_bytes = r->saver.most_bytes,
 		.waits = r->saver.start_ns,
+		.executor = r->kept.pid,
 		.is_for_traced = follow && *follow && strcmp(follow, "all") != 0,
 		.path = path,
 	};
@@ -286,13 +313,17 @@ static void begin_witness(struct recording *r)
 static int run(struct recording *r)
 {
 	bool is_saved = r->saver.socket;
+	fxt_run_meanwhile *meanwhile = is_saved ? save_meanwhile : NULL;
 	int status;
 
 	if (is_saved && !r->options->lacks_kernel)
 		begin_witness(r);
 	r->start_ns = fxt_now_ns();
 	r->started_ns = fxt_clock_ns(CLOCK_REALTIME_COARSE);
-	status = fxt_run(r->options->command, &r->run, is_saved ? save_meanwhile : NULL, r);
+	if (r->kept.pid)
+		status = fxt_keep_run(&r->kept, &r->run, meanwhile, r);
+	else
+		status = fxt_run(r->options->command, &r->run, r->stands_for, meanwhile, r);
 	r->is_over = true;
 	if (is_saved && !r->is_collected)
 		r->is_followed = fxt_saver_finish(&r->saver, r->options->quiet);
@@ -338,6 +369,11 @@ static int record(struct fxt_record_options *o)
 	r->saver.merge = &r->merge;
 	r->merge.lacks_perfetto = o->lacks_perfetto;
 	agent = fxt_agent_path(o->agent);
+	r->stands_for = getpid();
+	if (agent && fxt_keep_wanted(o))
+		fxt_keep_begin(&r->kept, o);
+	else
+		fxt_init();
 	if (agent)
 		r->directory = fxt_parts_directory(o->out ? o->out : "./x", o->quiet);
 	if (r->directory) {
@@ -420,6 +456,10 @@ int fxt_command_record(int argc, char **argv)
 		{"sample", KEY_SAMPLE, "HZ", 0,
 		 "How often the kernel takes samples of what programs run, in a second of processor time "
 		 "(default 199); 0: none",
+		 0},
+		{"keep-pid", KEY_KEEP_PID, "no", OPTION_ARG_OPTIONAL,
+		 "Execute COMMAND in the place of fxt record, with its process id, and record beside it; "
+		 "services of systemd that need it have it by itself. no: never",
 		 0},
 		{"no-kernel", KEY_NO_KERNEL, 0, 0, "Take no samples, and no context switches either", 0},
 		{"no-perfetto", KEY_NO_PERFETTO, 0, 0,

@@ -7,6 +7,7 @@
 
 #include "tools/join/merge.h"
 #include "tools/join/run_directory.h"
+#include "keep_pid.h"
 #include "run.h"
 
 struct fxt_record_options {
@@ -33,6 +34,7 @@ struct fxt_record_options {
 	char *delay_ns, *duration_ns;   /* when recording begins, and how long it lasts; or NULL */
 	char *shared;                   /* path of the memory that the processes share: shared.h */
 	const char *follow, *on_full, *signal, *start, *trigger, *trigger_keep;
+	enum fxt_keep keep;             /* whether the command is executed in this process's place */
 	bool compresses, quiet, json;
 	char **command;
 };

@@ -9,6 +9,7 @@
 struct fxt_run {
 	pid_t pid;
 	int status;             /* the status that a shell reports: 128 + the signal when it was killed */
+	bool is_untold;         /* how it ended is not known, and the status is -1 */
 	int signal;             /* the signal that killed it, or 0 */
 	uint64_t wall_ns;
 	uint64_t end_ns;        /* when it ended, on the clock of traces */
@@ -25,11 +26,16 @@ typedef void fxt_run_meanwhile(void *context, pid_t pid);
 bool fxt_run_keep(const char *text);
 unsigned fxt_run_kept(void);
 
-/* Runs argv[0], looked for along PATH, with this process's environment, and waits for it. Meanwhile it calls
- * `meanwhile`, unless that is NULL. Signals that other processes send to this one are handed on to the child,
- * with their value. Signals of the terminal are not, because the child gets them itself. From then on only
- * SIGKILL and faults of its own end this process, so that what the child leaves is always joined. Returns 0,
- * or FXT_STATUS_* after a message if the command could not be started. */
-int fxt_run(char **argv, struct fxt_run *run, fxt_run_meanwhile *meanwhile, void *context);
+/* Runs argv[0], looked for along PATH, with this process's environment, and waits for it. Variables of
+ * systemd that have the number `stands_for` of this process, as it was when it began, have the command's
+ * there. Meanwhile it calls `meanwhile`, unless that is NULL. What becomes of signals is in signals.h.
+ * Returns 0, or FXT_STATUS_* after a message if the command could not be started. */
+int fxt_run(char **argv, struct fxt_run *run, pid_t stands_for, fxt_run_meanwhile *meanwhile, void *context);
+
+/* Makes LISTEN_PID and WATCHDOG_PID, if they have the number of process `from`, have that of this process. */
+void fxt_run_follow_pid(pid_t from);
+
+/* Says that the program cannot be executed because of this errno. Returns FXT_STATUS_*. */
+int fxt_run_refused(const char *program, int error);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -16,27 +16,68 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "tools/common/kernel_clock.h"
 #include "tools/common/message.h"
 
 enum {
-	/* An ordinary user may lock 516 KiB for each processor (kernel.perf_event_mlock_kb): the page in
-	 * front and a ring of 512 KiB. */
-	MOST_PAGES = 128,
-	LEAST_PAGES = 16,               /* for some samples */
-	STACK_BYTES = 16384,            /* of the stack in a sample */
+	/* Which part of the memory that may be locked the rings have. With a seventh, a ring of 64 KiB and
+	 * the page in front fit into the usual 516 KiB of a processor; with an eighth they would not. */
+	SHARE = 7,
+	MOST_RING_BYTES = 64 << 10,
+	MOST_STACK_BYTES = 16384,       /* of the stack in a sample */
+	USUAL_MLOCK_KB = 516,
+	WAKE_PART = 4,                  /* the reader is woken when so much of a ring is full: a quarter */
+	SLACK_MS = 5,                   /* how late it may be then */
 };
 
-/* A record is in its ring this long after its time at the latest. */
-static const uint64_t LATE_NS = 1000000;
+/* The kernel says since Linux 6.0 how many records of an event found no room. */
+static const uint64_t SAYS_LOST = UINT64_C(1) << 4;
 
 static const uint64_t SAMPLE_TYPE = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
 				    PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 
 /* -- Opening ----------------------------------------------------------------------------------- */
 
-/* Describes the events. A ring that is half full wakes whoever waits for it. */
-static void describe(struct perf_event_attr *attr, unsigned hz, bool on_exec)
+uint64_t fxt_perf_ring_bytes(uint64_t mlock_bytes, uint64_t limit_bytes, uint64_t processors, uint64_t page)
+{
+	uint64_t all = mlock_bytes * processors, each, bytes = MOST_RING_BYTES;
+
+	each = (all < limit_bytes ? all : limit_bytes) / SHARE / processors;
+	while (bytes >= page && bytes + page > each)
+		bytes /= 2;
+	return bytes >= page ? bytes : 0;
+}
+
+/* Returns the share of this run. */
+static uint64_t ring_bytes(void)
+{
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	FILE *file = fopen("/proc/sys/kernel/perf_event_mlock_kb", "re");
+	struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
+	unsigned kilobytes = USUAL_MLOCK_KB;
+
+	if (file) {
+		if (fscanf(file, "%u", &kilobytes) != 1)
+			kilobytes = USUAL_MLOCK_KB;
+		fclose(file);
+	}
+	getrlimit(RLIMIT_MEMLOCK, &limit);
+	return fxt_perf_ring_bytes((uint64_t)kilobytes << 10, limit.rlim_cur,
+				   processors > 0 ? (uint64_t)processors : 1,
+				   (uint64_t)sysconf(_SC_PAGESIZE));
+}
+
+/* Returns how much of a stack a sample has. What is left of a ring when the reader is woken has room for the
+ * samples of the next SLACK_MS, and a quarter of it for other records. */
+static uint32_t stack_bytes(uint64_t ring, unsigned hz)
+{
+	uint64_t bytes = (ring - ring / WAKE_PART) / (1 + (uint64_t)hz * SLACK_MS / 1000);
+
+	bytes = bytes < MOST_STACK_BYTES ? bytes : MOST_STACK_BYTES;
+	return (uint32_t)(bytes / 2 + bytes / 4) & ~7U;
+}
+
+/* Describes the events, whose rings have so many bytes. */
+static void describe(struct perf_event_attr *attr, unsigned hz, bool on_exec, uint64_t ring)
 {
 	*attr = (struct perf_event_attr){
 		.type = PERF_TYPE_SOFTWARE,
@@ -59,7 +100,9 @@ static void describe(struct perf_event_attr *attr, unsigned hz, bool on_exec)
 		.use_clockid = 1,
 		.context_switch = 1,
 		.sample_regs_user = FXT_PERF_REGISTERS,
-		.sample_stack_user = STACK_BYTES,
+		.sample_stack_user = stack_bytes(ring, hz),
+		.wakeup_watermark = (uint32_t)(ring / WAKE_PART),
+		.read_format = SAYS_LOST,
 		.clockid = CLOCK_BOOTTIME,
 	};
 }
@@ -69,38 +112,25 @@ static int open_event(struct perf_event_attr *attr, pid_t pid, int cpu)
 	return (int)syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* Maps the ring of an event: as large as this user may have it. Returns false with errno. */
-static bool map_ring(struct fxt_perf_ring *ring)
-{
-	size_t page = (size_t)sysconf(_SC_PAGESIZE), pages;
-
-	for (pages = MOST_PAGES; pages >= LEAST_PAGES; pages /= 2) {
-		ring->page = mmap(NULL, (1 + pages) * page, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
-		ring->bytes = pages * page;
-		if (ring->page != MAP_FAILED)
-			return true;
-	}
-	ring->page = NULL;
-	return false;
-}
-
-/* Opens the event of a processor, with its ring. Returns 0 or an errno. */
+/* Opens the event of a processor, with its ring. Returns 0 or an errno, which is ENOBUFS if the ring could
+ * not be had. */
 static int open_ring(struct fxt_perf *perf, struct perf_event_attr *attr, pid_t pid, int cpu)
 {
 	struct fxt_perf_ring *ring = &perf->rings[perf->count];
-	int error;
 
 	ring->fd = open_event(attr, pid, cpu);
 	if (ring->fd < 0)
 		return errno;
 	ring->cpu = (uint32_t)cpu;
-	if (map_ring(ring)) {
+	ring->bytes = perf->ring_bytes;
+	ring->page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE) + ring->bytes, PROT_READ | PROT_WRITE,
+			  MAP_SHARED, ring->fd, 0);
+	if (ring->page != MAP_FAILED) {
 		perf->count++;
 		return 0;
 	}
-	error = errno;
 	close(ring->fd);
-	return error;
+	return ENOBUFS;
 }
 
 /* Opens the events of a thread, one for each processor. The first thread's have the rings, and those of
@@ -152,197 +182,97 @@ static void raise_limit(void)
 	}
 }
 
-int fxt_perf_open(struct fxt_perf *perf, pid_t pid, unsigned hz, bool on_exec)
+/* Opens the event of a processor as far as this user and this kernel let it. Returns 0 or an errno. */
+static int open_processor(struct fxt_perf *perf, struct perf_event_attr *attr, pid_t pid, int cpu)
+{
+	int error = open_ring(perf, attr, pid, cpu);
+
+	if (error == EINVAL && attr->read_format) {
+		attr->read_format = 0;
+		error = open_ring(perf, attr, pid, cpu);
+	}
+	/* Only some users may look into the kernel. */
+	if ((error == EACCES || error == EPERM) && !attr->exclude_kernel) {
+		attr->exclude_kernel = 1;
+		perf->samples_kernel = false;
+		error = open_ring(perf, attr, pid, cpu);
+	}
+	/* A processor that is switched off has no event. */
+	return error == ENODEV ? 0 : error;
+}
+
+/* Opens the events with rings of this size. Returns 0, or an errno with nothing open. */
+static int open_all(struct fxt_perf *perf, struct perf_event_attr *attr, pid_t pid, uint64_t bytes)
 {
 	long processors = sysconf(_SC_NPROCESSORS_CONF);
-	struct perf_event_attr attr;
 	int error = 0;
 
-	*perf = (struct fxt_perf){.is_enough = true, .samples_kernel = hz != 0};
-	describe(&attr, hz, on_exec);
-	raise_limit();
+	*perf = (struct fxt_perf){.is_enough = true, .samples_kernel = attr->sample_freq != 0, .full = -1,
+				  .stop = -1, .ring_bytes = bytes, .stack_bytes = attr->sample_stack_user};
 	perf->rings = fxt_alloc(processors > 0 ? (size_t)processors : 1, sizeof(*perf->rings));
-	for (int cpu = 0; cpu < processors; cpu++) {
-		error = open_ring(perf, &attr, pid, cpu);
-		/* Only some users may look into the kernel. */
-		if ((error == EACCES || error == EPERM) && !attr.exclude_kernel) {
-			attr.exclude_kernel = 1;
-			perf->samples_kernel = false;
-			error = open_ring(perf, &attr, pid, cpu);
-		}
-		/* A processor that is switched off has no event. */
-		if (error == ENODEV)
-			error = 0;
-		if (error)
-			break;
-	}
+	for (int cpu = 0; cpu < processors && !error; cpu++)
+		error = open_processor(perf, attr, pid, cpu);
 	if (!error && !perf->count)
 		error = ENODEV;
+	perf->says_lost = attr->read_format;
 	if (error)
 		fxt_perf_close(perf);
-	else if (!on_exec)
-		open_threads(perf, &attr, pid);
 	return error;
+}
+
+int fxt_perf_open(struct fxt_perf *perf, pid_t pid, unsigned hz, bool on_exec)
+{
+	struct perf_event_attr attr;
+	uint64_t bytes, page = (uint64_t)sysconf(_SC_PAGESIZE);
+	int error = ENOBUFS;
+
+	raise_limit();
+	for (bytes = ring_bytes(); error == ENOBUFS && bytes >= page; bytes /= 2) {
+		describe(&attr, hz, on_exec, bytes);
+		error = open_all(perf, &attr, pid, bytes);
+	}
+	if (!error && !on_exec)
+		open_threads(perf, &attr, pid);
+	if (!error && !fxt_perf_begin_reading(perf)) {
+		fxt_perf_close(perf);
+		error = EAGAIN;
+	}
+	return error;
+}
+
+/* Returns how many records of an event found no room. */
+static uint64_t lost_of(int fd)
+{
+	uint64_t values[2];
+
+	return read(fd, values, sizeof(values)) == (ssize_t)sizeof(values) ? values[1] : 0;
+}
+
+uint64_t fxt_perf_lost(const struct fxt_perf *perf)
+{
+	uint64_t lost = 0;
+
+	for (size_t i = 0; perf->says_lost && i < perf->count; i++)
+		lost += lost_of(perf->rings[i].fd);
+	for (size_t i = 0; perf->says_lost && i < perf->other_count; i++)
+		lost += lost_of(perf->others[i]);
+	return lost;
 }
 
 void fxt_perf_close(struct fxt_perf *perf)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
+	fxt_perf_end_reading(perf);
 	for (size_t i = 0; i < perf->other_count; i++)
 		close(perf->others[i]);
 	for (size_t i = 0; i < perf->count; i++) {
 		munmap(perf->rings[i].page, page + perf->rings[i].bytes);
 		close(perf->rings[i].fd);
 		free(perf->rings[i].queue);
+		free(perf->rings[i].fresh);
 	}
 	free(perf->others);
 	free(perf->rings);
 	*perf = (struct fxt_perf){0};
-}
-
-bool fxt_perf_wait(const struct fxt_perf *perf, int fd, int milliseconds)
-{
-	struct pollfd *list = fxt_alloc(perf->count + 1, sizeof(*list));
-	bool is_over;
-
-	for (size_t i = 0; i < perf->count; i++)
-		list[i] = (struct pollfd){.fd = perf->rings[i].fd, .events = POLLIN};
-	list[perf->count] = (struct pollfd){.fd = fd, .events = POLLIN};
-	is_over = poll(list, perf->count + 1, milliseconds) > 0 && list[perf->count].revents;
-	/* The events of a process that is over are always ready, so the time is waited out. */
-	for (size_t i = 0; i < perf->count && !is_over; i++) {
-		if (!(list[i].revents & POLLHUP))
-			continue;
-		is_over = poll(&list[perf->count], 1, milliseconds) > 0;
-		break;
-	}
-	free(list);
-	return is_over;
-}
-
-/* -- Taking records ---------------------------------------------------------------------------- */
-
-/* Moves what the ring has to the queue. */
-static void drain(struct fxt_perf_ring *ring)
-{
-	const unsigned char *data = (const unsigned char *)ring->page + sysconf(_SC_PAGESIZE);
-	uint64_t tail = ring->page->data_tail;
-	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
-	size_t bytes = (size_t)(head - tail), at = tail & (ring->bytes - 1), first;
-
-	if (!bytes)
-		return;
-	if (ring->begin) {
-		memmove(ring->queue, ring->queue + ring->begin, ring->end - ring->begin);
-		ring->end -= ring->begin;
-		ring->begin = 0;
-	}
-	ring->queue = fxt_grow(ring->queue, &ring->capacity, ring->end + bytes, 1);
-	first = bytes < ring->bytes - at ? bytes : ring->bytes - at;
-	memcpy(ring->queue + ring->end, data + at, first);
-	memcpy(ring->queue + ring->end + first, data, bytes - first);
-	ring->end += bytes;
-	__atomic_store_n(&ring->page->data_tail, head, __ATOMIC_RELEASE);
-}
-
-/* Decodes a sample. Returns false if it is cut short. */
-static bool decode_sample(struct fxt_perf_record *record, const uint64_t *at, size_t words)
-{
-	const uint64_t *end = at + words;
-	uint64_t abi, bytes;
-
-	if (words < 5)
-		return false;
-	record->ip = at[0];
-	record->pid = (uint32_t)at[1];
-	record->tid = (uint32_t)(at[1] >> 32);
-	record->time_ns = at[2];
-	record->cpu = (uint32_t)at[3];
-	abi = at[4];
-	at += 5;
-	if (abi != PERF_SAMPLE_REGS_ABI_NONE) {
-		if (end - at < FXT_PERF_REGISTER_COUNT)
-			return false;
-		if (abi == PERF_SAMPLE_REGS_ABI_64)
-			record->registers = at;
-		at += FXT_PERF_REGISTER_COUNT;
-	}
-	if (at == end)
-		return true;
-	bytes = *at++;
-	if (!bytes)
-		return true;
-	if (bytes > (size_t)(end - at) * 8 || (size_t)(end - at) * 8 - bytes < 8)
-		return false;
-	record->stack = (const unsigned char *)at;
-	/* Behind the copy stands how much of it was there. */
-	memcpy(&record->stack_bytes, record->stack + bytes, 8);
-	if (record->stack_bytes > bytes)
-		record->stack_bytes = bytes;
-	return true;
-}
-
-/* Decodes the record at `header`. Records other than samples end with whose they are, and when. */
-static bool decode(struct fxt_perf_record *record, const struct perf_event_header *header)
-{
-	const uint64_t *words = (const uint64_t *)(header + 1);
-	size_t count = (header->size - sizeof(*header)) / 8;
-
-	*record = (struct fxt_perf_record){.header = header};
-	if (header->type == PERF_RECORD_SAMPLE)
-		return decode_sample(record, words, count);
-	if (count < 3)
-		return false;
-	words += count - 3;
-	record->pid = (uint32_t)words[0];
-	record->tid = (uint32_t)(words[0] >> 32);
-	record->time_ns = words[1];
-	record->cpu = (uint32_t)words[2];
-	return true;
-}
-
-/* Decodes the next record of the queue. Records that make no sense are passed over. Returns false if there is
- * none. */
-static bool look(struct fxt_perf_ring *ring, struct fxt_perf_record *record)
-{
-	while (ring->end - ring->begin >= sizeof(struct perf_event_header)) {
-		const struct perf_event_header *header =
-			(const struct perf_event_header *)(ring->queue + ring->begin);
-
-		if (header->size < sizeof(*header) || header->size > ring->end - ring->begin) {
-			ring->begin = ring->end;
-			return false;
-		}
-		if (decode(record, header))
-			return true;
-		ring->begin += header->size;
-	}
-	return false;
-}
-
-void fxt_perf_take(struct fxt_perf *perf, bool is_end, fxt_perf_handler *handler, void *context)
-{
-	uint64_t until_ns = is_end ? UINT64_MAX : fxt_clock_ns(CLOCK_BOOTTIME) - LATE_NS;
-	struct fxt_perf_record *heads = fxt_alloc(perf->count, sizeof(*heads));
-	bool *has = fxt_alloc(perf->count, sizeof(*has));
-	size_t i, oldest;
-
-	for (i = 0; i < perf->count; i++) {
-		drain(&perf->rings[i]);
-		has[i] = look(&perf->rings[i], &heads[i]);
-	}
-	for (;;) {
-		oldest = perf->count;
-		for (i = 0; i < perf->count; i++)
-			if (has[i] && (oldest == perf->count || heads[i].time_ns < heads[oldest].time_ns))
-				oldest = i;
-		if (oldest == perf->count || heads[oldest].time_ns >= until_ns)
-			break;
-		handler(context, &heads[oldest]);
-		perf->rings[oldest].begin += heads[oldest].header->size;
-		has[oldest] = look(&perf->rings[oldest], &heads[oldest]);
-	}
-	free(heads);
-	free(has);
 }

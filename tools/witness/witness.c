@@ -21,14 +21,15 @@
 
 enum { STEP_MS = 100 };
 
-/* Signals of the terminal, and those that end a whole group, are for the programs and fxt record. */
+/* Signals of the terminal, and those that are sent to a whole group, are for the programs and fxt record. */
 static void ignore_signals(void)
 {
-	static const int those[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1,
-				    SIGUSR2, SIGALRM, SIGPIPE, SIGTSTP};
+	static const int others[] = {SIGCHLD, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
 
-	for (size_t i = 0; i < sizeof(those) / sizeof(those[0]); i++)
-		signal(those[i], SIG_IGN);
+	for (int i = 1; i <= SIGRTMAX; i++)
+		signal(i, SIG_IGN);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		signal(others[i], SIG_DFL);
 }
 
 /* Closes what fxt record has open, but for these two: programs must see when it is killed. */
@@ -51,7 +52,7 @@ static int watch(struct fxt_perf *perf, const struct fxt_witness_wish *wish, FIL
 	bool is_over = false, is_whole;
 	char go;
 
-	fxt_witness_trace_begin(&trace, out, wish, perf->samples_kernel);
+	fxt_witness_trace_begin(&trace, out, wish, perf);
 	if (wish->pid)
 		fxt_witness_trace_know(&trace, (uint32_t)wish->pid);
 	while (!is_over) {
@@ -61,6 +62,7 @@ static int watch(struct fxt_perf *perf, const struct fxt_witness_wish *wish, FIL
 		fxt_perf_take(perf, is_over, fxt_witness_trace_take, &trace);
 		trace.is_on |= is_told;
 	}
+	fxt_witness_trace_lost(&trace, fxt_perf_lost(perf));
 	if (wish->pid)
 		fxt_witness_blocked(&trace, (uint32_t)wish->pid);
 	fxt_witness_trace_end(&trace);
@@ -80,7 +82,11 @@ static _Noreturn void be_witness(const struct fxt_witness_wish *wish, pid_t reco
 
 	ignore_signals();
 	close_others(control, report);
-	error = fxt_perf_open(&perf, wish->pid ? wish->pid : record, wish->hz, !wish->pid);
+	error = fxt_perf_open(&perf,
+			      wish->pid	       ? wish->pid
+			      : wish->executor ? wish->executor
+					       : record,
+			      wish->hz, !wish->pid);
 	if (!error) {
 		fd = open(wish->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 		out = fd < 0 ? NULL : fdopen(fd, "w");
@@ -174,6 +180,9 @@ char *fxt_witness_refusal(int error)
 		value[strcspn(value, "\n")] = '\0';
 	if (file)
 		fclose(file);
+	if (error == ENOBUFS)
+		return fxt_strdup("a share of the memory that programs may lock (ulimit -l) is too small for "
+				  "what the kernel tells");
 	if (strtol(value, NULL, 10) > 2)
 		return fxt_format("kernel.perf_event_paranoid is %s, and 2 is the most that lets users",
 				  value);

@@ -18,7 +18,8 @@ struct fxt_witness {
 };
 
 struct fxt_witness_wish {
-	pid_t pid;                      /* the process; 0: all that this process's children execute */
+	pid_t pid;                      /* the process; 0: all that the executor and its children execute */
+	pid_t executor;                 /* 0: this process */
 	unsigned hz;                    /* samples in a second of processor time; 0: none */
 	uint64_t most_bytes;            /* how large the part may be */
 	bool waits;                     /* nothing is kept before fxt_witness_go() */

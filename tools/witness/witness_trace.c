@@ -116,24 +116,26 @@ void fxt_witness_fact(struct fxt_witness_trace *w, const struct fxt_perf_record 
 /* Says once how samples are taken, in the first thread of which there is something. */
 static void tell(struct fxt_witness_trace *w, const struct fxt_perf_record *record)
 {
-	const char *kernel = w->samples_kernel ? "sampled" : "not sampled";
+	const char *kernel = w->perf->samples_kernel ? "sampled" : "not sampled";
 	struct fxt_arg list[] = {
 		{FXT_ARG_UINT32, fxt_witness_string(w, "hz"), .u32 = w->wish->hz},
-		{FXT_ARG_STRING, fxt_witness_string(w, "kernel"), .string = fxt_witness_string(w, kernel)}};
+		{FXT_ARG_STRING, fxt_witness_string(w, "kernel"), .string = fxt_witness_string(w, kernel)},
+		{FXT_ARG_UINT64, fxt_witness_string(w, "ring_bytes"), .u64 = w->perf->ring_bytes},
+		{FXT_ARG_UINT64, fxt_witness_string(w, "stack_bytes"), .u64 = w->perf->stack_bytes}};
 
 	if (!w->is_told)
-		fxt_witness_fact(w, record, "sampling", (struct fxt_args){2, list});
+		fxt_witness_fact(w, record, "sampling", (struct fxt_args){4, list});
 	w->is_told = true;
 }
 
 void fxt_witness_trace_begin(struct fxt_witness_trace *w, FILE *out, const struct fxt_witness_wish *wish,
-			     bool samples_kernel)
+			     const struct fxt_perf *perf)
 {
 	static const char provider[] = FXT_KERNEL_PROVIDER;
 	uint64_t words[8];
 
 	*w = (struct fxt_witness_trace){
-		.out = out, .wish = wish, .is_on = !wish->waits, .samples_kernel = samples_kernel};
+		.out = out, .wish = wish, .is_on = !wish->waits, .perf = perf};
 	/* A program that runs already may have written all of them. */
 	if (!wish->pid)
 		w->since_ns = fxt_clock_ns(CLOCK_REALTIME_COARSE);
@@ -360,8 +362,10 @@ static void put_lost(struct fxt_witness_trace *w, const struct fxt_perf_record *
 static void take_lost(struct fxt_witness_trace *w, const struct fxt_perf_record *record)
 {
 	const uint64_t *words = (const uint64_t *)(record->header + 1);
+	uint64_t count = words[record->header->type == PERF_RECORD_LOST];
 
-	put_lost(w, record, words[record->header->type == PERF_RECORD_LOST]);
+	w->lost += count;
+	put_lost(w, record, count);
 }
 
 void fxt_witness_trace_take(void *context, const struct fxt_perf_record *record)
@@ -394,6 +398,14 @@ void fxt_witness_trace_take(void *context, const struct fxt_perf_record *record)
 	default:
 		break;
 	}
+}
+
+void fxt_witness_trace_lost(struct fxt_witness_trace *w, uint64_t count)
+{
+	struct fxt_perf_record now = {.time_ns = fxt_clock_ns(CLOCK_BOOTTIME)};
+
+	if (count > w->lost)
+		put_lost(w, &now, count - w->lost);
 }
 
 void fxt_witness_trace_end(struct fxt_witness_trace *w)

@@ -28,7 +28,9 @@ struct fxt_witness_trace {
 	const struct fxt_witness_wish *wish;
 	uint64_t since_ns;              /* programs write names of functions from then on: perf_map.h */
 	bool is_on;                     /* samples and switches are kept */
-	bool samples_kernel, is_told;
+	const struct fxt_perf *perf;
+	bool is_told;
+	uint64_t lost;                  /* records that found no room in a ring, by what the rings say */
 	struct fxt_late_sample **late;  /* samples that wait for names of their functions */
 	size_t late_count, late_capacity;
 	uint64_t bytes;                 /* written so far */
@@ -36,15 +38,20 @@ struct fxt_witness_trace {
 	struct fxt_perf_record last;    /* whose and when the last of these was; it points to nothing */
 };
 
-/* Begins the trace, which says how samples are taken: in the kernel too or not. `wish` stays valid. */
+/* Begins the trace, which says how samples are taken: in the kernel too or not, and with how much of the
+ * stack. `wish` and `perf` stay valid. */
 void fxt_witness_trace_begin(struct fxt_witness_trace *w, FILE *out, const struct fxt_witness_wish *wish,
-			     bool samples_kernel);
+			     const struct fxt_perf *perf);
 
 /* Takes what a process that runs already has mapped, and the names of its threads. */
 void fxt_witness_trace_know(struct fxt_witness_trace *w, uint32_t pid);
 
 /* Takes a record, in the order of time. The context is the trace. */
 void fxt_witness_trace_take(void *context, const struct fxt_perf_record *record);
+
+/* Writes down how many records the kernel had no room for, when it has told the sum. A ring says it with the
+ * next record that it takes, and so may never say the last. */
+void fxt_witness_trace_lost(struct fxt_witness_trace *w, uint64_t count);
 
 /* Writes the names of processes and threads that no agent names, and frees everything but `out`. */
 void fxt_witness_trace_end(struct fxt_witness_trace *w);
