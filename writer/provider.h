@@ -24,8 +24,8 @@
  *                                          <-------    ALL_SAVED
  *                                          <-------    TERMINATE: the session is over; INITIALIZE may follow
  *
- * The child that a provider forks is a provider of its own. It knows what its parent has been told, so it waits
- * for nothing:
+ * The child that a provider forks is a provider of its own. It knows what its parent has been told, so it
+ * waits for nothing:
  *
  *      connects; FORKED, with its memory   ------->    saves it, as that of a provider that has STARTED
  *
@@ -40,8 +40,8 @@
  * manager that sends INITIALIZE at once need not send REGISTERED, but cannot start such a provider
  * again after it has stopped it.
  *
- * The memory is a memfd that is sealed against shrinking and growing, so that no access to it can fail. It takes
- * up only what was written to, and the manager may free parts of it that have no records any more:
+ * The memory is a memfd that is sealed against shrinking and growing, so that no access to it can fail. It
+ * takes up only what was written to, and the manager may free parts of it that have no records any more:
  *
  *      [ header, 1 page | table | durable area | rolling buffer 0 | rolling buffer 1 ]
  *
@@ -183,12 +183,12 @@ struct fxt_managed_header {
 
 	/* The session that a forked process was born into, as FXT_MANAGER_INITIALIZE numbers it. */
 	uint32_t session;
-	/* 1: the end of the connection is not the end of the provider, which may have lost it and record on; the
-	 * end of its process is. */
+	/* 1: the end of the connection is not the end of the provider, which may have lost it and record on;
+	 * the end of its process is. */
 	_Atomic uint32_t outlives_connection;
-	/* How many chunks the provider may use: of each rolling buffer in streaming mode, and twice as many from
-	 * the first on in the other modes. The manager stores it; 0: all. A streaming provider stores beside it
-	 * how many it would use, once it has found that too few. */
+	/* How many chunks the provider may use: of each rolling buffer in streaming mode, and twice as many
+	 * from the first on in the other modes. The manager stores it; 0: all. A streaming provider stores
+	 * beside it how many it would use, once it has found that too few. */
 	_Atomic uint32_t granted_chunks;
 	_Atomic uint32_t wanted_chunks;
 	/* The manager adds one after it has given chunks back, and then wakes the threads that sleep on this

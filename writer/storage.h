@@ -92,7 +92,8 @@ struct fxt_storage {
 	const struct fxt_storage_ops *ops;
 	/* where the words of the prologue lie; the counters among them are rewritten in place */
 	uint64_t *prologue;
-	/* when threads hold more chunks than this, those that record write on in chunks of those that do not */
+	/* when threads hold more chunks than this, those that record write on in chunks of those that do
+	 * not */
 	_Atomic uint32_t plenty;
 };
 
