@@ -10,6 +10,7 @@
 #include "buffer.h"
 
 #include <errno.h>
+#include <string.h>
 
 bool fxt_buffer_is_cut(const struct fxt_buffer *buffer)
 {
@@ -27,6 +28,7 @@ bool fxt_buffer_has_lost(const struct fxt_buffer *buffer, uint32_t number)
  * was cut ends with a record that is too long. */
 static void mend(struct fxt_buffer *buffer)
 {
+	const uint64_t magic = FXT_MAGIC_RECORD;
 	uint64_t durable_bytes = buffer->durable_words * FXT_WORD_BYTES, start, *words;
 	size_t bytes, count, at = 0, n;
 	struct stat status;
@@ -41,8 +43,9 @@ static void mend(struct fxt_buffer *buffer)
 	count = bytes / FXT_WORD_BYTES;
 	words = bytes ? fxt_sys_mmap(NULL, bytes, PROT_READ, MAP_SHARED, buffer->fd, (off_t)start, &error)
 		      : NULL;
-	/* Somebody may have written other contents to the file; then it is left alone. */
-	if (words && (start || words[0] == FXT_MAGIC_RECORD)) {
+	/* Somebody may have written other contents to the file; then it is left alone. Less than a record
+	 * may be left of it. */
+	if (words && (start || !memcmp(words, &magic, bytes < sizeof(magic) ? bytes : sizeof(magic)))) {
 		for (; at < count; at += n) {
 			n = fxt_get_record_words(words[at]);
 			if (!n || n > count - at)
