@@ -42,7 +42,7 @@ static const struct call {
 	{SYS_tgkill, {1000, 1000, 0}},
 	{SYS_rt_tgsigqueueinfo, {1000, 1000, SIGBUS, 1 << 16}},
 	{SYS_write, {2, 1 << 16, 100}},
-	{SYS_mmap, {0, 1 << 20, PROT_READ | PROT_WRITE, MAP_SHARED, OUR_FD, 1 << 20}},
+	{SYS_mmap, {0, 1 << 20, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, OUR_FD, 1 << 20}},
 	{SYS_mmap,
 	 {0, 1 << 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, UINT64_MAX, 0}},
 	{SYS_munmap, {1 << 20, 1 << 20}},

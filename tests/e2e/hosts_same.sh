@@ -146,6 +146,8 @@ streams_odd messages 2
 streams_odd unseen 2
 streams received 20
 host_unmaps
+host_ranges
+host_ranges fill
 makes_code none 10
 by_hand 20
 many_functions 20 100
