@@ -193,6 +193,7 @@ APPS_C = \
 	tests/apps/host_pointers \
 	tests/apps/host_process \
 	tests/apps/host_sanitized \
+	tests/apps/host_owned \
 	tests/apps/host_ranges \
 	tests/apps/host_seccomp \
 	tests/apps/host_start \

@@ -92,6 +92,7 @@ host_threads exits
 host_threads quick_exits
 host_threads _exits
 host_threads other-exits
+host_owned
 host_threads outlived
 host_threads alive 100
 host_threads keys
