@@ -25,6 +25,7 @@ enum fxt_forbidden {
 	FXT_NO_SIGNAL = 32,             /* sending a signal to a thread, or asking whether there is one */
 	FXT_NO_APART = 16,              /* making a helper that opens files where nobody sees it (apart.h) */
 	FXT_NO_TALK = 64,               /* exchanging packets with a manager (buffer_managed.c) */
+	FXT_FORBIDDEN_END = 256,        /* all of these are below */
 };
 
 /* This is a set of enum fxt_forbidden. It is 0 unless the program has a filter of its own. */

@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include "agent/base/agent.h"
+#include "follow.h"
 #include "lifecycle.h"
 #include "writer/sys.h"
 
@@ -198,6 +199,7 @@ unsigned fxt_seccomp_expect(const struct sock_fprog *filter)
 	unsigned forbidden = 0, i;
 
 	fxt_filter_begins();
+	fxt_follow_keep_room();
 	for (i = 0; filter && i < sizeof(calls) / sizeof(*calls); i++) {
 		unsigned kind = fxt_call_kind(calls[i].number);
 
