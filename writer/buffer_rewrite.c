@@ -176,7 +176,7 @@ static long rewrite(void *argument)
 	int fd, error;
 
 	/* A signal to the process group does not reach the helper then. */
-	FXT_SYSCALL0(SYS_setsid);
+	FXT_SYSCALL2(SYS_setpgid, 0, 0);
 	fd = fxt_file_open_hidden(rewriting->buffer->path, &nameless);
 	if (fd < 0)
 		return fd;

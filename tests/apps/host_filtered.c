@@ -12,7 +12,7 @@
 static const int calls[] = {
 	SYS_getpid, SYS_gettid, SYS_getcwd, SYS_madvise, SYS_rt_sigprocmask, SYS_linkat, SYS_renameat2,
 	SYS_pwritev, SYS_ftruncate, SYS_fallocate, SYS_tgkill, SYS_uname, SYS_clone, SYS_close_range,
-	SYS_socket, SYS_membarrier, SYS_memfd_create, SYS_readlinkat, SYS_faccessat, SYS_setsid,
+	SYS_socket, SYS_membarrier, SYS_memfd_create, SYS_readlinkat, SYS_faccessat, SYS_setpgid,
 };
 
 enum { CALLS = sizeof(calls) / sizeof(*calls) };
