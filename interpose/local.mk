@@ -104,6 +104,8 @@ INTERPOSE_SOURCES = \
 	interpose/memory/heap_sizes.h \
 	interpose/memory/malloc.c \
 	interpose/memory/memory.c \
+	interpose/memory/spare.c \
+	interpose/memory/spare.h \
 	interpose/net/address.c \
 	interpose/net/address.h \
 	interpose/net/database.c \

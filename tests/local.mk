@@ -195,6 +195,10 @@ APPS_C = \
 	tests/apps/host_pointers \
 	tests/apps/host_process \
 	tests/apps/host_sanitized \
+	tests/apps/host_filtered \
+	tests/apps/host_killed_ending \
+	tests/apps/host_owned \
+	tests/apps/host_ranges \
 	tests/apps/host_seccomp \
 	tests/apps/host_start \
 	tests/apps/host_stderr \
@@ -261,7 +265,8 @@ tests/apps/leaks tests/apps/locks_itself tests/apps/peaks: APP_FLAGS = -O2 -g
 $(filter tests/apps/count_%,$(APPS_C)): tests/apps/counts.h tests/apps/random.h tests/apps/unseen.h
 tests/apps/busy tests/apps/by_hand tests/apps/call_stacks tests/apps/call_trees tests/apps/descriptor_races \
 tests/apps/descriptors tests/apps/host_fds tests/apps/makes_code \
-tests/apps/host_number tests/apps/host_unmaps tests/apps/inherits tests/apps/listens \
+tests/apps/host_number tests/apps/host_ranges tests/apps/host_unmaps tests/apps/inherits tests/apps/listens \
+tests/apps/host_filtered tests/apps/host_killed_ending \
 tests/apps/many_functions tests/apps/modes tests/apps/progress \
 tests/apps/threads tests/apps/throng: tests/apps/random.h tests/apps/unseen.h
 tests/apps/awaits tests/apps/burns tests/apps/busy tests/apps/by_hand tests/apps/call_trees \

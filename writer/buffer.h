@@ -404,6 +404,9 @@ int fxt_file_open_hidden(const char *path, bool *nameless);
 /* Gives a file from fxt_file_open_hidden() its name: `path` or a numbered variant, which is written to
  * `path`. Returns 0 or a negative errno. */
 int fxt_file_reveal(int fd, char *path, bool nameless);
+/* Gives a nameless file from fxt_file_open_hidden() the name with the suffix, and stores the name in `hidden`
+ * (FXT_PATH_BYTES). Returns 0 or a negative errno. */
+int fxt_file_hide(int fd, const char *path, bool nameless, char *hidden);
 /* Removes a file from fxt_file_open_hidden() that gets no name. The descriptor stays open. */
 void fxt_file_discard(const char *path, bool nameless);
 /* Moves a descriptor out of the way of a program that counts on low numbers, or on as many descriptors as

@@ -159,10 +159,9 @@ static uint64_t offset_of(const struct fxt_buffer *buffer, uintptr_t at)
 bool fxt_buffer_fault(struct fxt_buffer *buffer, uintptr_t at)
 {
 	uintptr_t page = at & ~(uintptr_t)(FXT_PAGE_BYTES - 1);
-	struct fxt_range places = fxt_places();
 	uint64_t offset = buffer->windows ? offset_of(buffer, page) : UINT64_MAX;
 
-	if (offset == UINT64_MAX && (at < places.from || at >= places.end))
+	if (offset == UINT64_MAX && fxt_range_is_empty(fxt_place_first((struct fxt_range){page, page + 1})))
 		return false;
 	/* The page itself comes first: if the file was found cut before, everything behind it is private
 	 * memory already. */

@@ -262,6 +262,16 @@ int fxt_file_reveal(int fd, char *path, bool nameless)
 	return 0;
 }
 
+int fxt_file_hide(int fd, const char *path, bool nameless, char *hidden)
+{
+	char from[40] = "/proc/thread-self/fd/";
+	size_t length = strlen(from);
+
+	memcpy(hidden, hidden_name(path), strlen(path) + sizeof(hidden_suffix));
+	from[length + fxt_decimal(from + length, (unsigned)fd)] = '\0';
+	return nameless ? fxt_sys_link(from, hidden, AT_SYMLINK_FOLLOW) : 0;
+}
+
 void fxt_file_discard(const char *path, bool nameless)
 {
 	if (!nameless)

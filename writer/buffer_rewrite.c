@@ -2,12 +2,15 @@
  * (fxt_buffer_rewrite() in buffer.h).
  *
  * The new file is written beside the old one and renamed over it, so the name never stands for anything but
- * a whole trace. The only thread of the process calls this, with signals blocked.
+ * a whole trace. A helper (apart.h) does that: who kills the process does not kill the helper, so no file is
+ * left under another name. The only thread of the process calls this, with signals blocked.
  */
 #include "buffer.h"
 
+#include <errno.h>
 #include <string.h>
 
+#include "apart.h"
 #include "record_file.h"
 
 enum {
@@ -129,48 +132,97 @@ static bool still_ours(const struct fxt_buffer *buffer)
 	       status.st_ino == buffer->inode;
 }
 
+struct rewriting {
+	struct fxt_buffer *buffer;
+	const uint64_t *file;           /* the old file, mapped */
+	size_t words, max_words;
+	struct stat written;            /* what the new file is */
+	uint64_t bytes;
+};
+
+/* Writes the new file and puts it in the place of the old one. As far as the file system can do that, the
+ * file has no name before it is whole. */
+static int replace(struct rewriting *rewriting, int fd, bool nameless)
+{
+	static char hidden[FXT_PATH_BYTES];
+	const char *path = rewriting->buffer->path;
+	struct fxt_record_file output;
+	int error = fxt_record_file_open(&output, fd, 0);
+
+	if (!error && !copy_records(rewriting->buffer, rewriting->file, rewriting->words,
+				    rewriting->max_words, &output))
+		error = -EINVAL;
+	fxt_record_file_close(&output);
+	rewriting->bytes = output.offset;
+	if (!error)
+		error = fxt_sys_fstat(fd, &rewriting->written);
+	if (!error && !still_ours(rewriting->buffer))
+		error = -ESTALE;
+	if (!error)
+		error = fxt_file_hide(fd, path, nameless, hidden);
+	if (!error) {
+		nameless = false;
+		error = fxt_sys_rename(hidden, path);
+	}
+	if (error)
+		fxt_file_discard(path, nameless);
+	return error;
+}
+
+static long rewrite(void *argument)
+{
+	struct rewriting *rewriting = argument;
+	bool nameless;
+	int fd, error;
+
+	/* A signal to the process group does not reach the helper then. */
+	FXT_SYSCALL2(SYS_setpgid, 0, 0);
+	fd = fxt_file_open_hidden(rewriting->buffer->path, &nameless);
+	if (fd < 0)
+		return fd;
+	error = replace(rewriting, fd, nameless);
+	fxt_sys_close(fd);
+	return error;
+}
+
+/* Opens the new file, for what is recorded after this. If that fails it is opened when it is needed. */
+static void take(struct fxt_buffer *buffer, const struct rewriting *rewriting)
+{
+	fxt_sys_close(buffer->fd);
+	buffer->fd = -1;
+	buffer->device = rewriting->written.st_dev;
+	buffer->inode = rewriting->written.st_ino;
+	buffer->tail_offset = rewriting->bytes;
+	atomic_store_explicit(&buffer->cursor, 0, memory_order_relaxed);
+	fxt_file_ready(buffer);
+}
+
 bool fxt_buffer_rewrite(struct fxt_buffer *buffer, uint64_t max_bytes)
 {
-	static const char suffix[] = ".tmp";
-	static char path[FXT_PATH_BYTES + sizeof(suffix)];
-	size_t length = strlen(buffer->path);
-	struct fxt_record_file output;
-	struct stat status, written;
-	uint64_t *file = NULL;
-	bool done = false;
-	int error = 0, fd = -1;
+	/* This is static because a stack may be short. */
+	static struct rewriting rewriting;
+	struct stat status;
+	void *file = NULL;
+	int error = -EINVAL;
 
 	if (buffer->tail_offset || buffer->managed || !fxt_file_ready(buffer) || !still_ours(buffer) ||
 	    fxt_sys_fstat(buffer->fd, &status))
 		return false;
-	memcpy(path, buffer->path, length);
-	memcpy(path + length, suffix, sizeof(suffix));
 	if (!buffer->left_out)
 		buffer->left_out = fxt_sys_memory(LEFT_OUT_BYTES);
-	file = fxt_sys_mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_SHARED, buffer->fd, 0, &error);
-	if (file && buffer->left_out)
-		fd = fxt_sys_open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
-	if (fd >= 0) {
-		fd = fxt_file_move_high(fd);
-		done = !fxt_record_file_open(&output, fd, 0) &&
-		       copy_records(buffer, file, (size_t)status.st_size / FXT_WORD_BYTES,
-				    max_bytes / FXT_WORD_BYTES, &output) &&
-		       !fxt_sys_fstat(fd, &written) && !fxt_sys_rename(path, buffer->path);
-		fxt_record_file_close(&output);
-		if (!done) {
-			fxt_sys_unlink(path);
-			fxt_sys_close(fd);
-		}
-	}
-	if (file)
-		fxt_sys_munmap(file, (size_t)status.st_size);
-	if (!done)
+	if (buffer->left_out)
+		file = fxt_sys_mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_SHARED, buffer->fd, 0,
+				    &error);
+	if (!file)
 		return false;
-	fxt_sys_close(buffer->fd);
-	buffer->fd = fd;
-	buffer->device = written.st_dev;
-	buffer->inode = written.st_ino;
-	buffer->tail_offset = output.offset;
-	atomic_store_explicit(&buffer->cursor, 0, memory_order_relaxed);
+	rewriting = (struct rewriting){.buffer = buffer,
+				       .file = file,
+				       .words = (size_t)status.st_size / FXT_WORD_BYTES,
+				       .max_words = max_bytes / FXT_WORD_BYTES};
+	error = (int)fxt_apart_from_locks(rewrite, &rewriting);
+	fxt_sys_munmap(file, (size_t)status.st_size);
+	if (error)
+		return false;
+	take(buffer, &rewriting);
 	return true;
 }

@@ -23,8 +23,9 @@ enum fxt_forbidden {
 	FXT_NO_GROWTH = FXT_NO_FILE | FXT_NO_MAPPING,   /* what the file's growth needs */
 	FXT_NO_CALLS = FXT_NO_LOCKS | FXT_NO_GROWTH | FXT_NO_WORD | FXT_NO_OTHERS,
 	FXT_NO_SIGNAL = 32,             /* sending a signal to a thread, or asking whether there is one */
-	FXT_NO_APART = 16,              /* making a task that opens files where nobody sees it (apart.h) */
+	FXT_NO_APART = 16,              /* making a helper that opens files where nobody sees it (apart.h) */
 	FXT_NO_TALK = 64,               /* exchanging packets with a manager (buffer_managed.c) */
+	FXT_FORBIDDEN_END = 256,        /* all of these are below */
 };
 
 /* This is a set of enum fxt_forbidden. It is 0 unless the program has a filter of its own. */
@@ -60,6 +61,7 @@ static inline unsigned fxt_call_kind(long number)
 	case SYS_tgkill:
 		return FXT_NO_SIGNAL;
 	case SYS_clone:
+	case SYS_wait4:
 	case SYS_exit:
 	case SYS_unshare:
 		return FXT_NO_APART;

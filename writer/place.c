@@ -1,48 +1,264 @@
-/* Chooses the places of place.h. fxt_sys_mmap() and the wrapper of munmap() call this, in any context. */
+/* Chooses the places of place.h, and knows of each unit of them whether it is mapped. fxt_sys_mmap() and
+ * fxt_sys_munmap() call this, and the wrappers of calls that unmap or change mappings. */
 #include "place.h"
 
 #include <stdatomic.h>
+#include <sys/auxv.h>
 
-/* The range lies above what sanitizers and non-PIE programs use, and below programs, heaps and the kernel's
- * own choice, with addresses of 48 bits. */
-#define LOWEST UINT64_C(0x200000000000)
-#define RANDOM_BITS 44
-#define PLACE_BYTES ((uintptr_t)1 << 40)
+#include "sys.h"
+
+#define UNIT_BYTES ((uintptr_t)64 << 10)        /* the largest page there is */
+#define PART_BYTES (UNIT_BYTES / PARTS)         /* the smallest page there is */
+#define LARGE_BYTES ((uintptr_t)2 << 20)        /* the kernel may map this much by one entry of its tables */
+#define MAX_BYTES (UNITS * UNIT_BYTES)          /* 4 GiB: as a rule less than 100 MB are mapped at a time */
+/* Between the libraries and the stack at least this much has to be free. */
+#define LEAST_HOLE_BYTES ((uintptr_t)8 << 30)
+/* Otherwise the places lie so far below the libraries. The kernel puts a program's mappings there only if
+ * it has mapped this much. */
+#define FAR_BELOW_BYTES ((uintptr_t)1 << 39)
 
 enum {
-	LEAST_BYTES = 64 << 10,         /* the largest page there is */
-	LARGE_BYTES = 2 << 20,          /* the kernel may map this much by one entry of its tables */
+	UNITS = 1 << 16,
+	PARTS = 16,
+	TRIES = 16,             /* places that the program has taken before the kernel is left to choose */
+	EXISTS = -17,           /* EEXIST */
+	FIXED_NOREPLACE = 0x100000,
+	/* A unit's state is how many of its parts the agent has mapped, from its beginning, and what the
+	 * program does there. */
+	MAPPED_PARTS = 0x1f,
+	HELD = 0x20,            /* nothing is mapped there, and the program may be about to */
+	CLAIMED = 0x40,
 };
 
-static _Atomic uintptr_t used;
+/* The states of the units. A unit is taken before it is mapped, and given back after it was unmapped. */
+static _Atomic unsigned char taken[UNITS];
+static _Atomic uint32_t next_unit;
+static _Atomic uintptr_t known_origin, known_units;
 
-/* Returns the range's lowest address. It is as random as the address of this library, and the same in
- * forked children. */
-static uintptr_t lowest(void)
+/* Finds the addresses where the places lie. The kernel puts the loader at the highest address that it gives
+ * by itself, and all that is mapped later goes below; above there is only the stack, on the average 2^39
+ * bytes higher. Places in that hole do not divide the program's address space, so its largest mapping is as
+ * large as without us, and programs and sanitizers that keep a part of the address space for themselves
+ * cannot know of that hole, because its address is random. */
+static void find(uintptr_t *origin, uintptr_t *bytes)
 {
-	uintptr_t page = (uintptr_t)&used >> 12;
+	uintptr_t stack = getauxval(AT_EXECFN), loader = getauxval(AT_BASE), hole;
 
-	return LOWEST + (page << 21 & (((uintptr_t)1 << RANDOM_BITS) - 1));
+	if (loader < (uintptr_t)&taken)
+		loader = (uintptr_t)&taken;
+	hole = stack > loader ? stack - loader : 0;
+	*bytes = hole / 2 < MAX_BYTES ? hole / 2 : MAX_BYTES;
+	if (hole >= LEAST_HOLE_BYTES) {
+		/* The stack may need most of the hole. */
+		*origin = loader + hole / 8;
+	} else {
+		*bytes = MAX_BYTES;
+		*origin = loader > 2 * FAR_BELOW_BYTES ? loader - FAR_BELOW_BYTES - *bytes : 0;
+	}
+	*origin = (*origin + LARGE_BYTES - 1) & ~(LARGE_BYTES - 1);
 }
 
-uintptr_t fxt_place(size_t bytes)
+/* Returns how many units there are, from *origin on. All threads find the same. */
+static uint32_t places(uintptr_t *origin)
 {
-	uintptr_t unit = bytes < LARGE_BYTES ? LEAST_BYTES : LARGE_BYTES;
-	uintptr_t from = atomic_load_explicit(&used, memory_order_relaxed), at;
+	uintptr_t units = atomic_load_explicit(&known_units, memory_order_acquire), bytes;
 
-	do
-		at = (from + unit - 1) / unit * unit;
-	while (!atomic_compare_exchange_weak_explicit(
-		&used, &from, at + (bytes + LEAST_BYTES - 1) / LEAST_BYTES * LEAST_BYTES,
-		memory_order_relaxed, memory_order_relaxed));
-	/* After 2^40 bytes places are given again. What lay there is unmapped by then, or the kernel
-	 * chooses another address. */
-	return lowest() + at % PLACE_BYTES;
+	if (!units) {
+		find(origin, &bytes);
+		units = *origin ? bytes / UNIT_BYTES : 1;
+		atomic_store_explicit(&known_origin, *origin, memory_order_relaxed);
+		atomic_store_explicit(&known_units, units, memory_order_release);
+	}
+	*origin = atomic_load_explicit(&known_origin, memory_order_relaxed);
+	return *origin ? (uint32_t)units : 0;
 }
 
-struct fxt_range fxt_places(void)
+static void give_back(uint32_t from, uint32_t end)
 {
-	uintptr_t bytes = atomic_load_explicit(&used, memory_order_relaxed);
+	for (; from < end; from++)
+		atomic_store_explicit(&taken[from], 0, memory_order_release);
+}
 
-	return (struct fxt_range){lowest(), lowest() + (bytes < PLACE_BYTES ? bytes : PLACE_BYTES)};
+/* Takes so many parts from a unit on, if all of these units are free. */
+static int take(uint32_t from, size_t parts)
+{
+	uint32_t at;
+
+	for (at = from; parts; at++) {
+		unsigned char none = 0, some = parts < PARTS ? (unsigned char)parts : PARTS;
+
+		if (!atomic_compare_exchange_strong_explicit(&taken[at], &none, some, memory_order_acquire,
+							     memory_order_relaxed)) {
+			give_back(from, at);
+			return 0;
+		}
+		parts -= some;
+	}
+	return 1;
+}
+
+/* Returns the first of so many units, a multiple of the alignment. After the last unit this begins again with
+ * the first, so these units were not in use for the longest time. */
+static uint32_t next(uint32_t count, uint32_t alignment, uint32_t units)
+{
+	uint32_t from = atomic_load_explicit(&next_unit, memory_order_relaxed), at;
+
+	do {
+		at = (from + alignment - 1) / alignment * alignment;
+		if (at > units || count > units - at)
+			at = 0;
+	} while (!atomic_compare_exchange_weak_explicit(&next_unit, &from, at + count, memory_order_relaxed,
+							memory_order_relaxed));
+	return at;
+}
+
+long fxt_place_map(size_t bytes, int protection, int flags, int fd, off_t offset)
+{
+	uintptr_t origin;
+	const uint32_t units = places(&origin);
+	size_t count = (bytes + UNIT_BYTES - 1) / UNIT_BYTES;
+	long result = EXISTS;
+	int try;
+
+	for (try = 0; try < TRIES && count <= units && result == EXISTS; try++) {
+		uint32_t from = next((uint32_t)count,
+				     bytes < LARGE_BYTES ? 1 : (uint32_t)(LARGE_BYTES / UNIT_BYTES), units);
+		uintptr_t place = origin + from * UNIT_BYTES;
+
+		if (!take(from, (bytes + PART_BYTES - 1) / PART_BYTES))
+			continue;
+		result = FXT_SYSCALL6(SYS_mmap, place, bytes, protection, flags | FIXED_NOREPLACE, fd,
+				      offset);
+		if ((uintptr_t)result != place)
+			give_back(from, from + (uint32_t)count);
+	}
+	/* The addresses may not exist here. Linux before 4.17 takes them for a wish. */
+	return result < 0 && result > -4096
+		       ? FXT_SYSCALL6(SYS_mmap, 0, bytes, protection, flags, fd, offset)
+		       : result;
+}
+
+/* Returns the units that have addresses in [from, end), as a range of their numbers. */
+static struct fxt_range units_in(struct fxt_range range, uintptr_t *origin)
+{
+	uintptr_t high = (uintptr_t)places(origin) * UNIT_BYTES + *origin;
+
+	if (range.from < *origin)
+		range.from = *origin;
+	if (range.end > high)
+		range.end = high;
+	return fxt_range_is_empty(range)
+		       ? (struct fxt_range){0, 0}
+		       : (struct fxt_range){(range.from - *origin) / UNIT_BYTES,
+					    (range.end - *origin + UNIT_BYTES - 1) / UNIT_BYTES};
+}
+
+int fxt_place_unmap(void *at, size_t bytes)
+{
+	uintptr_t origin;
+	struct fxt_range units = units_in((struct fxt_range){(uintptr_t)at, (uintptr_t)at + bytes}, &origin);
+	const bool keeps = units.from < units.end && taken[units.from] & CLAIMED;
+	long result = keeps ? FXT_SYSCALL6(SYS_mmap, at, bytes, PROT_NONE,
+					   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0)
+			    : FXT_SYSCALL2(SYS_munmap, at, bytes);
+
+	if (result < 0 && result > -4096)
+		return (int)result;
+	give_back((uint32_t)units.from, (uint32_t)units.end);
+	return 0;
+}
+
+/* Changes the state of each unit that has the state `from`. */
+static void change(struct fxt_range units, unsigned char from, unsigned char to)
+{
+	uintptr_t unit;
+	unsigned char state;
+
+	for (unit = units.from; unit < units.end; unit++) {
+		state = from;
+		atomic_compare_exchange_strong_explicit(&taken[unit], &state, to, memory_order_acq_rel,
+							memory_order_relaxed);
+	}
+}
+
+bool fxt_place_hold(struct fxt_range range)
+{
+	uintptr_t origin;
+	struct fxt_range units = units_in(range, &origin);
+
+	change(units, 0, HELD);
+	return !fxt_range_is_empty(units);
+}
+
+void fxt_place_release(struct fxt_range range)
+{
+	uintptr_t origin;
+
+	change(units_in(range, &origin), HELD, 0);
+}
+
+/* Returns the mapped part of a unit, as far as it lies in the range. */
+static struct fxt_range mapped(uintptr_t origin, uintptr_t unit, struct fxt_range within)
+{
+	uintptr_t from = origin + unit * UNIT_BYTES;
+	uintptr_t end = from + (taken[unit] & MAPPED_PARTS) * PART_BYTES;
+
+	return (struct fxt_range){from < within.from ? within.from : from,
+				  end > within.end ? within.end : end};
+}
+
+struct fxt_range fxt_place_first(struct fxt_range range)
+{
+	struct fxt_range found = {range.end, range.end}, more;
+	uintptr_t origin, unit;
+	struct fxt_range units = units_in(range, &origin);
+
+	for (unit = units.from; unit < units.end; unit++) {
+		more = mapped(origin, unit, range);
+		if (fxt_range_is_empty(found) && !fxt_range_is_empty(more))
+			found = more;
+		else if (!fxt_range_is_empty(more) && more.from == found.end)
+			found.end = more.end;
+		else if (!fxt_range_is_empty(found))
+			break;
+	}
+	return found;
+}
+
+struct fxt_range fxt_place_last(struct fxt_range range)
+{
+	struct fxt_range found = {range.from, range.from}, more;
+	uintptr_t origin, unit;
+	struct fxt_range units = units_in(range, &origin);
+
+	for (unit = units.end; unit > units.from; unit--) {
+		more = mapped(origin, unit - 1, range);
+		if (fxt_range_is_empty(found) && !fxt_range_is_empty(more))
+			found = more;
+		else if (!fxt_range_is_empty(more) && more.end == found.from)
+			found.from = more.from;
+		else if (!fxt_range_is_empty(found))
+			break;
+	}
+	return found;
+}
+
+void fxt_place_claim(struct fxt_range piece, bool is_claimed)
+{
+	uintptr_t origin, unit;
+	struct fxt_range units = units_in(piece, &origin);
+
+	for (unit = units.from; unit < units.end; unit++)
+		if (is_claimed)
+			taken[unit] |= CLAIMED;
+		else
+			taken[unit] &= (unsigned char)~CLAIMED;
+}
+
+bool fxt_place_is_claimed(struct fxt_range piece)
+{
+	uintptr_t origin;
+	struct fxt_range units = units_in(piece, &origin);
+
+	return !fxt_range_is_empty(units) && taken[units.from] & CLAIMED;
 }

@@ -1,9 +1,10 @@
-/* This gives out places for the agent's own mappings: addresses that the kernel gives to nobody who does
- * not ask for them.
+/* This gives the agent's own mappings places: addresses that the kernel gives to nobody who does not ask for
+ * them. It knows which of these addresses the agent has mapped at this moment.
  *
  * If the kernel chose, these mappings would lie in holes between the program's own. A program may believe
  * that a hole of its own making is free: it maps something there again (MAP_FIXED), or unmaps it a second
- * time. Both would destroy a mapping of the agent.
+ * time. Both would destroy a mapping of the agent. The wrappers of such calls leave out what is the agent's,
+ * and nothing else: all other addresses are the program's. Any context may call these functions.
  */
 #ifndef FXT_PLACE_H
 #define FXT_PLACE_H
@@ -11,16 +12,37 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
-/* Returns a place for so many bytes that was not given before, for mmap() to take as a hint. The kernel
- * chooses another address if that one is taken or does not exist. Any context may call this. */
-uintptr_t fxt_place(size_t bytes);
-
-/* This is the range in which all places lie that fxt_place() has given so far; it is empty at first. Any
- * context may call fxt_places(), which returns it. */
 struct fxt_range {
 	uintptr_t from, end;
 };
-struct fxt_range fxt_places(void);
+
+/* Maps memory or a file at a place of the agent's own, or where the kernel chooses if no place is free.
+ * Returns the address or a negative errno, as the system call does. */
+long fxt_place_map(size_t bytes, int protection, int flags, int fd, off_t offset);
+
+/* Unmaps a mapping of the agent, wherever it lies. Returns what the system call does. */
+int fxt_place_unmap(void *at, size_t bytes);
+
+/* Before the program changes what is mapped in a range, the agent is kept from mapping anything there.
+ * fxt_place_hold() returns false if no place is in the range, and then nothing has to be done. Otherwise
+ * fxt_place_release() follows. In between fxt_place_first() and fxt_place_last() return the first and the
+ * last piece of the range that the agent has mapped; an empty piece at the other end if it has mapped
+ * nothing. */
+bool fxt_place_hold(struct fxt_range range);
+void fxt_place_release(struct fxt_range range);
+struct fxt_range fxt_place_first(struct fxt_range range);
+struct fxt_range fxt_place_last(struct fxt_range range);
+
+/* Says whether the program believes that a piece of the agent's is its own, because it has mapped something
+ * over it. What the agent unmaps there is the program's from then on. */
+void fxt_place_claim(struct fxt_range piece, bool is_claimed);
+bool fxt_place_is_claimed(struct fxt_range piece);
+
+static inline bool fxt_range_is_empty(struct fxt_range range)
+{
+	return range.from >= range.end;
+}
 
 #endif

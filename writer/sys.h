@@ -146,8 +146,8 @@ static inline ssize_t fxt_sys_pwritev(int fd, const struct iovec *vector, int co
 static inline void *fxt_sys_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset,
 				 int *error)
 {
-	long result = FXT_SYSCALL6(SYS_mmap, at ? (uintptr_t)at : fxt_place(bytes), bytes, protection, flags,
-				   fd, offset);
+	long result = at ? FXT_SYSCALL6(SYS_mmap, at, bytes, protection, flags, fd, offset)
+			 : fxt_place_map(bytes, protection, flags, fd, offset);
 
 	if (result < 0 && result > -4096) {
 		*error = (int)result;
@@ -158,7 +158,7 @@ static inline void *fxt_sys_mmap(void *at, size_t bytes, int protection, int fla
 
 static inline int fxt_sys_munmap(void *at, size_t bytes)
 {
-	return (int)FXT_SYSCALL2(SYS_munmap, at, bytes);
+	return fxt_place_unmap(at, bytes);
 }
 
 static inline int fxt_sys_madvise(void *at, size_t bytes, int advice)

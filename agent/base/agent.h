@@ -332,6 +332,12 @@ struct fxt_agent {
 	struct fxt_call_names calls;
 	struct fxt_storage *storage;    /* the storage that records go to: that of `buffer` */
 	struct fxt_buffer buffer;
+	/* /proc/self/statm, which stays open for the counters; -1: it does not. descriptor.h keeps it out of
+	 * the program's way. */
+	_Atomic int statm_fd;
+	uint32_t statm_pid;             /* the process that opened it */
+	dev_t statm_device;
+	ino_t statm_inode;
 };
 
 enum fxt_state { FXT_UNBORN, FXT_STARTING, FXT_ON, FXT_OFF };

@@ -37,7 +37,9 @@ bool fxt_output_path(char *path, const struct fxt_config *config, const char *pr
 			used += part(path + used, program, 64);
 			break;
 		case 'p':
-			used += fxt_decimal(path + used, pid);
+			/* A filter may forbid to ask for the pid. */
+			used += (int32_t)pid > 0 ? fxt_decimal(path + used, pid)
+						 : part(path + used, "no-pid", 64);
 			break;
 		case 't':
 			used += fxt_decimal(path + used, start_seconds);

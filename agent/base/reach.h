@@ -14,6 +14,7 @@
 struct fxt_reach {
 	uintptr_t page;
 	bool readable;
+	bool is_known;                  /* all can be read, and nobody is asked */
 };
 
 /* Tells whether the page of `at` can be read. */
@@ -21,6 +22,8 @@ static inline bool fxt_reaches(struct fxt_reach *reach, const void *at)
 {
 	uintptr_t page = (uintptr_t)at - (uintptr_t)at % FXT_PAGE_BYTES;
 
+	if (reach->is_known)
+		return reach->readable = true;
 	if (page != reach->page || !reach->readable) {
 		reach->page = page;
 		reach->readable = fxt_sys_can_read(page);

@@ -1,7 +1,7 @@
-/* See sample.h. A sample takes some 6 microseconds of system calls in 10 ms. Files are opened for each
- * sample and closed again, because a descriptor that stays open would be one more that the program can
- * meet. In a process with several threads that needs a task of its own (writer/apart.h), which takes some
- * 20 microseconds, so it is done for one sample in ten. */
+/* See sample.h. A sample takes some 4 microseconds of system calls in 10 ms. The file with the resident
+ * memory is opened while the process has one thread, and stays open: descriptor.h of agent/process keeps its
+ * descriptor out of the program's way. A process with several threads could open it only by a helper
+ * (writer/apart.h). */
 #include "sample.h"
 
 #include <sys/auxv.h>
@@ -13,14 +13,16 @@
 
 enum {
 	SAMPLE_NS = 10 * 1000 * 1000,
-	RSS_AMONG_THREADS = 10,         /* one reading of the resident memory in so many samples */
+	STATM_BYTES = 128,
+	HIGH_DESCRIPTOR = 1000,         /* programs use lower ones */
 };
+
+static const char statm[] = "/proc/self/statm";
 
 #define NOT_KNOWN UINT64_MAX            /* a value that is not to be had this time */
 
 static struct {
 	_Atomic uint64_t next_ns;
-	atomic_uint rss_skipped;
 	/* a reading that has failed once is not tried again */
 	atomic_bool rss_failed, threads_failed, descriptors_failed;
 } sample_state;
@@ -58,52 +60,100 @@ static bool put(struct fxt_thread *thread, uint64_t now_ns, uint64_t name, uint6
 	return true;
 }
 
+bool fxt_sample_is_file(const struct stat *status)
+{
+	return status->st_dev == fxt_agent.statm_device && status->st_ino == fxt_agent.statm_inode;
+}
+
+bool fxt_sample_has(int fd)
+{
+	struct stat status;
+
+	return fd >= 0 && fd == atomic_load(&fxt_agent.statm_fd) && !fxt_sys_fstat(fd, &status) &&
+	       fxt_sample_is_file(&status);
+}
+
+void fxt_sample_drop(int fd)
+{
+	if (!fxt_sample_has(fd) || (uint32_t)fxt_sys_getpid() != fxt_agent.pid)
+		return;
+	atomic_store(&fxt_agent.statm_fd, -1);
+	fxt_sys_close(fd);
+}
+
+/* Returns whether the file is open, and this process's own. A forked child has its parent's. */
+static bool is_kept(void)
+{
+	return fxt_agent.statm_pid == fxt_agent.pid && fxt_sample_has(fxt_agent.statm_fd);
+}
+
+/* Opens the file to keep it, where nobody sees that. */
+static void keep_statm(void)
+{
+	struct stat status;
+	int fd = fxt_sys_open(statm, O_RDONLY | O_CLOEXEC, 0);
+
+	if (fd < 0)
+		return;
+	fd = fxt_file_move_high(fd);
+	if (fd < HIGH_DESCRIPTOR || fxt_sys_fstat(fd, &status)) {
+		fxt_sys_close(fd);
+		return;
+	}
+	fxt_sample_drop(fxt_agent.statm_fd);
+	fxt_agent.statm_device = status.st_dev;
+	fxt_agent.statm_inode = status.st_ino;
+	fxt_agent.statm_pid = fxt_agent.pid;
+	atomic_store(&fxt_agent.statm_fd, fd);
+}
+
+static long read_statm(char *text)
+{
+	if (!is_kept() && fxt_opens_here())
+		keep_statm();
+	if (is_kept())
+		return FXT_SYSCALL4(SYS_pread64, fxt_agent.statm_fd, text, STATM_BYTES, 0);
+	return fxt_opens_here() ? fxt_read_file(statm, text, STATM_BYTES) : 0;
+}
+
 /* Reads the resident memory: the second number of statm, in pages. */
 static bool read_rss(uint64_t *pages)
 {
-	char text[128];
-	long bytes = fxt_read_file("/proc/self/statm", text, sizeof(text)), at = 0;
+	char text[STATM_BYTES];
+	long bytes = read_statm(text), at = 0;
 
-	if (bytes <= 0)
+	if (bytes < 0)
 		return false;
 	while (at < bytes && text[at] != ' ')
 		at++;
 	*pages = 0;
 	for (at++; at < bytes && text[at] >= '0' && text[at] <= '9'; at++)
 		*pages = *pages * 10 + (uint64_t)(text[at] - '0');
+	if (!bytes)
+		*pages = NOT_KNOWN;
 	return *pages != 0;
 }
 
-static bool rss_is_due(void)
-{
-	if (!fxt_is_alone() &&
-	    atomic_fetch_add_explicit(&sample_state.rss_skipped, 1, memory_order_relaxed) % RSS_AMONG_THREADS)
-		return false;
-	return true;
-}
-
-/* Reads the number of threads. The directory has a link for each, and the two that every directory has. It
- * has one for each task of the agent as well, so while there may be such a task the number is not known. */
+/* Reads the number of threads. The directory has a link for each, and the two that every directory has. */
 static bool read_threads(uint64_t *count)
 {
-	const bool was_busy = fxt_apart_is_busy();
 	struct stat status;
 
 	if (fxt_sys_lstat("/proc/self/task", &status) || status.st_nlink < 3)
 		return false;
-	*count = was_busy || fxt_apart_is_busy() ? NOT_KNOWN : status.st_nlink - 2;
+	*count = status.st_nlink - 2;
 	return true;
 }
 
 /* Reads the number of descriptors, which is the directory's size since Linux 6.2. Before that the size is
- * 0, and they would have to be listed. The agent's own descriptor does not count. */
+ * 0, and they would have to be listed. The agent's own descriptors do not count. */
 static bool read_descriptors(uint64_t *count)
 {
 	struct stat status;
 
 	if (fxt_sys_lstat("/proc/self/fd", &status) || status.st_size < 1)
 		return false;
-	*count = (uint64_t)status.st_size - (fxt_agent.buffer.fd >= 0);
+	*count = (uint64_t)status.st_size - (fxt_agent.buffer.fd >= 0) - (fxt_agent.statm_fd >= 0);
 	return true;
 }
 
@@ -139,12 +189,10 @@ void fxt_sample(struct fxt_thread *thread, uint64_t now_ns)
 	put(thread, now_ns, FXT_STR_written, FXT_STR_bytes, (int64_t)moved.written);
 	if (fxt_heap.sized)
 		put(thread, now_ns, FXT_STR_heap_bytes, FXT_STR_bytes, moved.heap);
-	/* The threads come before the memory: the task that may read that takes a moment to disappear. */
 	put_read(thread, now_ns, &sample_state.threads_failed, read_threads, FXT_STR_threads, FXT_STR_count,
 		 1);
-	if (rss_is_due())
-		put_read(thread, now_ns, &sample_state.rss_failed, read_rss, FXT_STR_rss, FXT_STR_bytes,
-			 getauxval(AT_PAGESZ));
+	put_read(thread, now_ns, &sample_state.rss_failed, read_rss, FXT_STR_rss, FXT_STR_bytes,
+		 getauxval(AT_PAGESZ));
 	put_read(thread, now_ns, &sample_state.descriptors_failed, read_descriptors, FXT_STR_descriptors,
 		 FXT_STR_count, 1);
 }

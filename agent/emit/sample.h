@@ -21,6 +21,15 @@ void fxt_sample(struct fxt_thread *thread, uint64_t now_ns);
 /* Makes a sample due at once, in the child of a fork and when recording begins again. */
 void fxt_sample_after_fork(void);
 
+/* The file that the resident memory is read from stays open (docs/own-files.md). Returns whether it has the
+ * number `fd`, and the program has not put another file there unseen; and whether a file is this one. */
+bool fxt_sample_has(int fd);
+bool fxt_sample_is_file(const struct stat *status);
+
+/* Closes the file if it has the number `fd`, because the program is about to use the number. The counter of
+ * the resident memory ends. Nothing is done in the child of a vfork. Any context. */
+void fxt_sample_drop(int fd);
+
 /* The bytes that the calls of all threads, living and ended, have read and written, and those of the heap
  * that they have not freed. */
 struct fxt_moved {

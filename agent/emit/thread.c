@@ -243,7 +243,7 @@ static void make_ready(struct fxt_thread *thread)
 	if (fxt_in_progress_add_page(thread, fxt_now(thread), false) && may_filter())
 		thread->counts.filtered =
 			show_counter(thread, FILTERED_SLOT, FXT_STR_filtered, thread->pages.none[0]);
-	fxt_thread_tell_name(thread, thread);
+	fxt_thread_tell_name(thread, thread, NULL);
 }
 
 bool fxt_thread_ready(struct fxt_thread *thread)

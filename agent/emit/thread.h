@@ -37,7 +37,7 @@ bool fxt_thread_ready(struct fxt_thread *thread);
 
 /* Writes the name of a thread, given by its pthread_t, which the program has just renamed. A thread that has
  * no record in the trace yet is named when it gets one. */
-void fxt_thread_renamed(struct fxt_thread *thread, uintptr_t handle);
+void fxt_thread_renamed(struct fxt_thread *thread, uintptr_t handle, const char *name);
 
 /* Ends the calls in progress of the calling thread, its lifetime and the like, because its routine has
  * returned, or was left by pthread_exit() or by cancellation. The state stays, because destructors of the

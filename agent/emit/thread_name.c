@@ -5,44 +5,24 @@
 
 #include "thread.h"
 #include "threads.h"
-#include "writer/apart.h"
-#include "writer/decimal.h"
 #include "writer/fxt_encode.h"
 
 enum { NAME_BYTES = 16 };
 
-static void comm_path(char *path, uint32_t tid)
+void fxt_thread_tell_name(struct fxt_thread *thread, const struct fxt_thread *of, const char *given)
 {
-	static const char before[] = "/proc/self/task/", after[] = "/comm";
-	size_t at = sizeof(before) - 1;
-
-	memcpy(path, before, at);
-	at += fxt_decimal(path + at, tid);
-	memcpy(path + at, after, sizeof(after));
-}
-
-void fxt_thread_tell_name(struct fxt_thread *thread, const struct fxt_thread *of)
-{
-	char path[48], name[NAME_BYTES + 1] = "";
+	char name[NAME_BYTES + 1] = "";
 	struct fxt_arg process = {FXT_ARG_KOID, FXT_INDEXED(FXT_STR_process), .u64 = thread->pid};
 	uint64_t record[8];
-	size_t words, bytes = 0;
-	long n;
+	size_t words, bytes;
 
 	if (fxt_may_not_lock())
 		return;
-	if (of == thread) {
+	if (given)
+		memcpy(name, given, strnlen(given, NAME_BYTES - 1));
+	else
 		FXT_SYSCALL2(SYS_prctl, PR_GET_NAME, name);
-		bytes = strnlen(name, NAME_BYTES - 1);
-	} else {
-		/* The path has the number that this /proc shows. If that differs from the thread's own, it
-		 * is the number that the trace has. */
-		comm_path(path, fxt_agent.koid_kind == FXT_KOID_SHOWN ? of->tid : of->own_tid);
-		n = fxt_read_file(path, name, NAME_BYTES);
-		if (n < 0)
-			return;
-		bytes = n > 0 ? (size_t)n - 1 : 0;
-	}
+	bytes = strnlen(name, NAME_BYTES - 1);
 	bytes = fxt_utf8_clean(name, name, bytes, NAME_BYTES - 1);
 	words = fxt_encode_kernel_object(record, 8, FXT_OBJECT_THREAD, of->tid, FXT_INLINE(name, bytes),
 					 (struct fxt_args){1, &process});
@@ -50,7 +30,7 @@ void fxt_thread_tell_name(struct fxt_thread *thread, const struct fxt_thread *of
 		fxt_thread_put_extra(thread, record, words);
 }
 
-void fxt_thread_renamed(struct fxt_thread *thread, uintptr_t handle)
+void fxt_thread_renamed(struct fxt_thread *thread, uintptr_t handle, const char *name)
 {
 	uint64_t mask;
 	const struct fxt_thread *of = NULL, *other;
@@ -69,5 +49,5 @@ void fxt_thread_renamed(struct fxt_thread *thread, uintptr_t handle)
 	}
 	fxt_unlock(&fxt_threads.lock, mask);
 	if (of)
-		fxt_thread_tell_name(thread, of);
+		fxt_thread_tell_name(thread, of, name);
 }

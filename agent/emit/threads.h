@@ -15,9 +15,9 @@ struct fxt_threads {
 
 extern struct fxt_threads fxt_threads __attribute__((visibility("hidden")));
 
-/* Writes the name of a thread of this process, which may be another than the calling thread. The name is
- * the kernel's, so that it is the one that other tools show. */
-void fxt_thread_tell_name(struct fxt_thread *thread, const struct fxt_thread *of);
+/* Writes the name that the program has given to a thread of this process; NULL: that of the calling thread as
+ * the kernel has it, so that it is the one that other tools show. */
+void fxt_thread_tell_name(struct fxt_thread *thread, const struct fxt_thread *of, const char *given);
 
 /* Makes every thread ask the kernel for the time and turn to another chunk when it next records, because the
  * gate is lent (fxt_gate_prepare()). A thread that is in the middle of a record may write it still. */

@@ -199,5 +199,5 @@ static long read_module(void *argument)
 
 void fxt_module_read(struct fxt_module *module)
 {
-	fxt_apart(read_module, module);
+	fxt_apart_from_locks(read_module, module);
 }

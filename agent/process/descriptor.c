@@ -10,7 +10,7 @@ enum { NEVER_OPEN = INT32_MAX };
 
 int fxt_descriptor_hidden(int fd)
 {
-	return fxt_descriptor_is_ours(fd) ? NEVER_OPEN : fd;
+	return fxt_descriptor_is_ours(fd) || fxt_sample_has(fd) ? NEVER_OPEN : fd;
 }
 
 /* Moves the trace's descriptor from `fd` to another number; `fd` stays open. */
@@ -51,19 +51,21 @@ void fxt_descriptor_clear(int fd)
 
 void fxt_descriptor_vacate(int fd)
 {
+	fxt_sample_drop(fd);
 	/* A process that is not allowed to close keeps the number. */
 	if (!fxt_is_forbidden(FXT_NO_LOCKS) && fxt_descriptor_yield(fd))
 		fxt_descriptor_clear(fd);
 }
 
-static bool is_trace(const struct stat *status)
+static bool is_one_of_ours(const struct stat *status)
 {
-	return status->st_dev == fxt_agent.buffer.device && status->st_ino == fxt_agent.buffer.inode;
+	return (status->st_dev == fxt_agent.buffer.device && status->st_ino == fxt_agent.buffer.inode) ||
+	       fxt_sample_is_file(status);
 }
 
-/* Returns whether `name`, a number, is a link to the trace file, or a file of fdinfo whose number leads to it
- * in fd, the directory beside. This is a function of its own because its frame is larger than a short stack
- * has room for. */
+/* Returns whether `name`, a number, is a link to one of our files, or a file of fdinfo whose number leads
+ * to it in fd, the directory beside. This is a function of its own because its frame is larger than a short
+ * stack has room for. */
 static __attribute__((noinline)) bool leads_to_ours(int directory, const char *name)
 {
 	char beside[] = "../fd/2147483647";
@@ -72,25 +74,23 @@ static __attribute__((noinline)) bool leads_to_ours(int directory, const char *n
 	if (FXT_SYSCALL4(SYS_newfstatat, directory, name, &status, 0) ||
 	    (!S_ISREG(status.st_mode) && !S_ISSOCK(status.st_mode)))
 		return false;
-	if (is_trace(&status))
+	if (is_one_of_ours(&status))
 		return true;
 	if (strlen(name) >= sizeof("2147483647"))
 		return false;
 	memcpy(beside + strlen("../fd/"), name, strlen(name) + 1);
-	return !FXT_SYSCALL4(SYS_newfstatat, directory, beside, &status, 0) && is_trace(&status);
+	return !FXT_SYSCALL4(SYS_newfstatat, directory, beside, &status, 0) && is_one_of_ours(&status);
 }
 
 bool fxt_descriptor_is_listed(int directory, const char *name)
 {
-	int fd = fxt_agent.buffer.fd;
 	const char *digit;
 	uint64_t number = 0;
 
-	if (fd < 0)
-		return false;
 	for (digit = name; *digit >= '0' && *digit <= '9' && number <= INT32_MAX; digit++)
 		number = number * 10 + (uint64_t)(*digit - '0');
-	return FXT_UNLIKELY(!*digit && number == (uint64_t)fd) && leads_to_ours(directory, name);
+	return !*digit && digit > name && number <= INT32_MAX && fxt_descriptor_may_be_ours((int)number) &&
+	       leads_to_ours(directory, name);
 }
 
 ssize_t fxt_descriptor_unlist(int directory, void *entries, ssize_t bytes)

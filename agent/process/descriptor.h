@@ -5,6 +5,7 @@
 #define FXT_DESCRIPTOR_H
 
 #include "agent/base/agent.h"
+#include "agent/emit/sample.h"
 
 /* Returns whether a number is that of the trace file, and not the program's. For every other number this
  * costs one comparison. */
@@ -13,14 +14,21 @@ static inline bool fxt_descriptor_is_ours(int fd)
 	return FXT_UNLIKELY(fd == fxt_agent.buffer.fd) && fd >= 0 && fxt_file_is_ours(&fxt_agent.buffer, fd);
 }
 
-/* Returns a number that is never open, if `fd` is the trace's number; otherwise `fd`. */
+/* Returns whether a number may be that of the trace file, or of the file that the counters are read from. */
+static inline bool fxt_descriptor_may_be_ours(int fd)
+{
+	return FXT_UNLIKELY(fd == fxt_agent.buffer.fd) ||
+	       FXT_UNLIKELY(fd == atomic_load_explicit(&fxt_agent.statm_fd, memory_order_relaxed));
+}
+
+/* Returns a number that is never open, if `fd` is one of ours; otherwise `fd`. */
 FXT_COLD int fxt_descriptor_hidden(int fd);
 
 /* Returns the number that the real function is given for `fd`: the program has nothing open at the trace's
- * number. For every other number this costs one comparison. */
+ * number. For every other number this costs two comparisons. */
 static inline int fxt_descriptor_given(int fd)
 {
-	return FXT_UNLIKELY(fd == fxt_agent.buffer.fd) ? fxt_descriptor_hidden(fd) : fd;
+	return fxt_descriptor_may_be_ours(fd) ? fxt_descriptor_hidden(fd) : fd;
 }
 
 /* Returns whether an entry of the directory that is open as `directory` is the trace's descriptor: the
@@ -47,7 +55,7 @@ FXT_COLD void fxt_descriptor_vacate(int fd);
  * memory (a control block of aio, a message), so that no other number can be given in its place. */
 static inline void fxt_descriptor_leave(int fd)
 {
-	if (FXT_UNLIKELY(fd == fxt_agent.buffer.fd) && fd >= 0)
+	if (fxt_descriptor_may_be_ours(fd) && fd >= 0)
 		fxt_descriptor_vacate(fd);
 }
 

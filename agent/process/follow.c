@@ -4,6 +4,7 @@
 
 #include <link.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "agent/base/agent.h"
@@ -16,6 +17,7 @@
 #define PRELOAD "LD_PRELOAD="
 #define FOLLOW "FXT_FOLLOW="
 #define SANITIZER "FXT_SANITIZER="      /* fxt record preloads this before us, for this process alone */
+#define FORBIDDEN "FXT_FORBIDDEN="      /* what filters forbid, for programs that are executed */
 #define CHILD "child:"          /* stands before the names in a descendant's FXT_FOLLOW */
 
 enum {
@@ -31,6 +33,22 @@ static struct {
 	unsigned count;
 	const char *variables[MAX_VARIABLES];
 } follow = {.forks = true};
+
+/* The number has always as many digits. All threads that write it write the same, or one that a filter has
+ * just changed. */
+enum { FORBIDDEN_DIGITS = 4 };
+static char forbidden[] = FORBIDDEN "0000";
+
+static_assert(FXT_FORBIDDEN_END <= 10000, "has four digits");
+
+static bool tells_forbidden(void)
+{
+	unsigned value = atomic_load_explicit(&fxt_forbidden, memory_order_relaxed), rest = value, i;
+
+	for (i = FORBIDDEN_DIGITS; i--; rest /= 10)
+		forbidden[strlen(FORBIDDEN) + i] = (char)('0' + rest % 10);
+	return value;
+}
 
 /* -- Variables --------------------------------------------------------------------------------- */
 
@@ -235,7 +253,7 @@ static void remember(char **environment)
 	for (variable = environment; at && *variable && follow.count < MAX_VARIABLES; variable++) {
 		const char *value = *variable;
 
-		if (!begins(value, "FXT_"))
+		if (!begins(value, "FXT_") || begins(value, FORBIDDEN))
 			continue;
 		follow.variables[follow.count++] = at;
 		if (begins(value, FOLLOW) && follow.names == value + strlen(FOLLOW)) {
@@ -249,6 +267,20 @@ static void remember(char **environment)
 		memcpy(at, value, bytes);
 		at += bytes;
 	}
+}
+
+void fxt_follow_forbid(char *const *environment)
+{
+	unsigned found = 0;
+
+	/* Each program in a row that has a filter adds a variable. */
+	for (; *environment; environment++)
+		if (begins(*environment, FORBIDDEN))
+			found |= (unsigned)strtoul(*environment + strlen(FORBIDDEN), NULL, 10);
+	if (!found)
+		return;
+	fxt_filter_begins();
+	atomic_fetch_or_explicit(&fxt_forbidden, found & (FXT_FORBIDDEN_END - 1), memory_order_relaxed);
 }
 
 bool fxt_follow_begin(char **environment, const char *program)
@@ -285,6 +317,30 @@ bool fxt_follow_begin(char **environment, const char *program)
 	return !descendant || matches(program);
 }
 
+/* -- Memory for one more environment --------------------------------------------------------------- */
+
+enum { ROOM_BYTES = 64 << 10 };
+
+static _Atomic(void *) spare_room;
+
+void fxt_follow_keep_room(void)
+{
+	void *none = NULL, *room = follow.on && !spare_room ? fxt_sys_memory(ROOM_BYTES) : NULL;
+
+	if (room && !atomic_compare_exchange_strong(&spare_room, &none, room))
+		fxt_sys_munmap(room, ROOM_BYTES);
+}
+
+void *fxt_follow_take_room(size_t bytes)
+{
+	return bytes <= ROOM_BYTES ? atomic_exchange(&spare_room, NULL) : NULL;
+}
+
+void fxt_follow_give_room_back(const void *memory)
+{
+	atomic_store(&spare_room, (void *)(uintptr_t)memory);
+}
+
 /* -- Completing an environment ----------------------------------------------------------------- */
 
 /* The findings about an environment: what it has, and what it lacks. */
@@ -295,6 +351,7 @@ struct lack {
 	bool library;                   /* LD_PRELOAD names the library, in whichever way */
 	bool by_path;                   /* wherever it does so, it is by an absolute path */
 	uint32_t present;               /* a bit for each of variables[] that it has */
+	bool forbidden;                 /* it does not tell what is forbidden */
 	bool readable;                  /* all of it could be read */
 };
 
@@ -327,6 +384,8 @@ static void look_at_variable(struct lack *lack, struct fxt_reach *reach, size_t 
 		lack->by_path = lack->readable && names_us_by_path(text + strlen(PRELOAD));
 		return;
 	}
+	if (lack->forbidden && has_name(reach, text, forbidden, sizeof(forbidden)))
+		lack->forbidden = false;
 	for (i = 0; i < follow.count; i++)
 		if (has_name(reach, text, follow.variables[i], name_bytes(follow.variables[i])))
 			lack->present |= 1u << i;
@@ -335,8 +394,10 @@ static void look_at_variable(struct lack *lack, struct fxt_reach *reach, size_t 
 /* Finds out what an environment lacks. Each address is tested before it is read (reach.h). */
 static struct lack look_at(char *const *environment)
 {
-	struct fxt_reach array = {0}, texts = {0};
-	struct lack lack = {.preload_index = SIZE_MAX, .readable = true};
+	/* Where a filter forbids to ask the kernel, only the process's own environment can be completed. */
+	const bool is_known = fxt_is_forbidden(FXT_NO_LOCKS) && environment == __environ;
+	struct fxt_reach array = {.is_known = is_known}, texts = array;
+	struct lack lack = {.preload_index = SIZE_MAX, .forbidden = tells_forbidden(), .readable = true};
 
 	for (; environment && lack.readable; lack.count++) {
 		lack.readable = fxt_reaches(&array, environment + lack.count);
@@ -362,7 +423,8 @@ static enum change change_for(const struct lack *lack, bool is_refused)
 		return lack->library ? REMOVES : NONE;
 	if (lack->library && !lack->by_path)
 		return REPLACES;
-	if (lack->library && lack->present == (uint32_t)((UINT64_C(1) << follow.count) - 1))
+	if (lack->library && !lack->forbidden &&
+	    lack->present == (uint32_t)((UINT64_C(1) << follow.count) - 1))
 		return NONE;
 	return ADDS;
 }
@@ -371,7 +433,7 @@ static enum change change_for(const struct lack *lack, bool is_refused)
  * LD_PRELOAD, the NULL at the end, and the text of LD_PRELOAD. */
 static size_t room_bytes(const struct lack *lack)
 {
-	return (lack->count + follow.count + 2) * sizeof(char *) + strlen(PRELOAD) + strlen(follow.library) +
+	return (lack->count + follow.count + 3) * sizeof(char *) + strlen(PRELOAD) + strlen(follow.library) +
 	       1 + lack->preload_bytes + 1;
 }
 
@@ -384,7 +446,8 @@ size_t fxt_follow_room(char *const *environment, const struct fxt_followed *prog
 		return 0;
 	*refusal = fxt_followed_refusal(program);
 	/* If the library cannot be read, as after a chroot, the loader would complain to the user. */
-	if (!*refusal && FXT_SYSCALL3(SYS_faccessat, AT_FDCWD, follow.library, 4 /* R_OK */))
+	if (!*refusal && !fxt_is_forbidden(FXT_NO_APART | FXT_NO_LOCKS) &&
+	    FXT_SYSCALL3(SYS_faccessat, AT_FDCWD, follow.library, 4 /* R_OK */))
 		*refusal = "cannot read the agent's library, whose path does not lead to it here";
 	lack = look_at(environment);
 	return change_for(&lack, *refusal != NULL) == NONE ? 0 : room_bytes(&lack);
@@ -446,10 +509,12 @@ char *const *fxt_follow_complete(char *const *environment, void *memory, size_t 
 		return environment;
 	if (lack.count)
 		memcpy(out, environment, lack.count * sizeof(*out));
-	n = change_preload(out, lack.count, &lack, change, (char *)(out + lack.count + follow.count + 2));
+	n = change_preload(out, lack.count, &lack, change, (char *)(out + lack.count + follow.count + 3));
 	for (i = 0; i < follow.count && change != REMOVES; i++)
 		if (!(lack.present & 1u << i))
 			out[n++] = follow.variables[i];
+	if (lack.forbidden && change != REMOVES)
+		out[n++] = forbidden;
 	out[n] = NULL;
 	return (char *const *)out;
 }

@@ -17,6 +17,16 @@
  * start. */
 bool fxt_follow_read(char **environment);
 
+/* Forbids the system calls that filters of the process forbid, as far as the programs that it executed before
+ * knew of these: FXT_FORBIDDEN in the environment. Called before any other call is made. */
+void fxt_follow_forbid(char *const *environment);
+
+/* Keeps memory for one completed environment, while memory may still be mapped; and gives it out, or NULL if
+ * somebody has it, or it is too small. It is not given out again after an exec in the child of a vfork. */
+void fxt_follow_keep_room(void);
+void *fxt_follow_take_room(size_t bytes);
+void fxt_follow_give_room_back(const void *memory);
+
 /* Remembers the variables that children need, and takes those out of the environment, in place, that they are
  * not to have.
  * `program` is this program's name. Returns false if this process is a descendant that is not to be recorded;

@@ -55,6 +55,7 @@ bool fxt_agent_start(const struct fxt_call_names *calls)
 	if (!environment ||
 	    !atomic_compare_exchange_strong(&fxt_agent.state, &unborn, FXT_STARTING))
 		return false;
+	fxt_follow_forbid(environment);
 	fxt_log_start();
 	/* A privileged program is not traced, even if the loader has loaded this library into it. */
 	accepted = !getauxval(AT_SECURE) && fxt_config_read(&fxt_agent.config, environment);

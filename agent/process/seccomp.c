@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include "agent/base/agent.h"
+#include "follow.h"
 #include "lifecycle.h"
 #include "writer/sys.h"
 
@@ -42,7 +43,7 @@ static const struct call {
 	{SYS_tgkill, {1000, 1000, 0}},
 	{SYS_rt_tgsigqueueinfo, {1000, 1000, SIGBUS, 1 << 16}},
 	{SYS_write, {2, 1 << 16, 100}},
-	{SYS_mmap, {0, 1 << 20, PROT_READ | PROT_WRITE, MAP_SHARED, OUR_FD, 1 << 20}},
+	{SYS_mmap, {0, 1 << 20, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, OUR_FD, 1 << 20}},
 	{SYS_mmap,
 	 {0, 1 << 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, UINT64_MAX, 0}},
 	{SYS_munmap, {1 << 20, 1 << 20}},
@@ -79,7 +80,8 @@ static const struct call {
 	{SYS_recvmsg, {OUR_FD, 1 << 16, MSG_DONTWAIT | MSG_CMSG_CLOEXEC}},
 	{SYS_memfd_create, {1 << 16, MFD_CLOEXEC | MFD_ALLOW_SEALING}},
 	{SYS_fcntl, {OUR_FD, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW}},
-	{SYS_clone, {CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_VFORK}},
+	{SYS_clone, {CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_VFORK | CLONE_UNTRACED}},
+	{SYS_wait4, {1000, 0, 0x80000000 /* __WCLONE */}},
 	{SYS_close_range, {0, UINT32_MAX, 2 /* CLOSE_RANGE_UNSHARE */}},
 	{SYS_unshare, {CLONE_FILES}},
 	{SYS_exit, {0}},
@@ -101,6 +103,7 @@ static const struct call {
 	{SYS_rt_sigaction, {SIGUSR1, 0, 1 << 16, 8}},
 	{SYS_rt_sigtimedwait, {1 << 16, 0, 1 << 16, 8}},
 	{SYS_sched_yield, {0}},
+	{SYS_setpgid, {0, 0}},
 	{SYS_sigaltstack, {0, 1 << 16}},
 };
 
@@ -197,6 +200,7 @@ unsigned fxt_seccomp_expect(const struct sock_fprog *filter)
 	unsigned forbidden = 0, i;
 
 	fxt_filter_begins();
+	fxt_follow_keep_room();
 	for (i = 0; filter && i < sizeof(calls) / sizeof(*calls); i++) {
 		unsigned kind = fxt_call_kind(calls[i].number);
 

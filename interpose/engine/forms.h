@@ -56,14 +56,17 @@
 
 /* -- child.c, signal_delivery.c ---------------------------------------------------------------- */
 
-#define FXT_BY_REAL(symbol, ...) real_##symbol(FXT_LIST(P_GIVE, __VA_ARGS__))
+/* The function that is called: the real one, or one around it if the file says `#define FXT_AROUND_SYMBOL ,
+ * prefix_`. */
+#define FXT_BY_CALLEE(symbol) FXT_PASTE(FXT_SECOND(FXT_AROUND_##symbol, real_, ), symbol)
+#define FXT_BY_REAL(symbol, ...) FXT_BY_CALLEE(symbol)(FXT_LIST(P_GIVE, __VA_ARGS__))
 
 #define FXT_BY_WRAP(category, type, symbol, event, form, shown, kind, ...)				\
 	FXT_REAL(type, symbol, (FXT_LIST(P_DECLARE, __VA_ARGS__)), (FXT_LIST(P_NAME, __VA_ARGS__)))	\
 	static __attribute__((noinline)) type traced_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))		\
-	FXT_FORM_BODY(fxt_enter_on(), category, type, event, real_##symbol,				\
+	FXT_FORM_BODY(fxt_enter_on(), category, type, event, FXT_BY_CALLEE(symbol),			\
 		      BODY_##form(shown, kind, symbol, __VA_ARGS__), kind, __VA_ARGS__)			\
-	FXT_EXPORTED(category, type, symbol, real_##symbol, __VA_ARGS__)
+	FXT_EXPORTED(category, type, symbol, FXT_BY_CALLEE(symbol), __VA_ARGS__)
 
 #define FXT_BY_EXPAND(...) FXT_BY_WRAP(__VA_ARGS__)
 #define FXT_BY_CALL(category, type, symbol, ...) FXT_BY_EXPAND(category, type, symbol, symbol, __VA_ARGS__)
@@ -74,7 +77,8 @@
 	FXT_NUMBERED_BEGIN(type, number)								\
 	{												\
 		FXT_NUMBERED_TAKE(type, __VA_ARGS__)							\
-		FXT_FORM_BODY(fxt_enter_first(FXT_CAT_##category), category, type, event, real_by_number, \
+		FXT_FORM_BODY(fxt_enter_first(FXT_CAT_##category), category, type, event,		\
+			      FXT_BY_CALLEE(by_number),							\
 			      BODY_##form(shown, kind, by_number, __VA_ARGS__), kind, __VA_ARGS__)	\
 	}
 #define FXT_BY_NUMBERED(...) FXT_BY_NUMBER(__VA_ARGS__)

@@ -46,13 +46,10 @@ enum { COUNT_BYTES = sizeof(eventfd_t) };
 
 static int polled(struct pollfd *fds, nfds_t nfds, int result)
 {
-	int ours = fxt_agent.buffer.fd;
 	nfds_t i;
 
-	if (result < 0 || ours < 0)
-		return result;
-	for (i = 0; i < nfds; i++) {
-		if (FXT_LIKELY(fds[i].fd != ours) || !fxt_descriptor_is_ours(ours))
+	for (i = 0; result >= 0 && i < nfds; i++) {
+		if (FXT_LIKELY(fds[i].fd < 0 || fxt_descriptor_given(fds[i].fd) == fds[i].fd))
 			continue;
 		result += !fds[i].revents;
 		fds[i].revents = POLLNVAL;
@@ -86,14 +83,19 @@ static bool has(const fd_set *set, int fd)
 	return word && fxt_sys_can_read((uintptr_t)word) && *word & (fd_mask)1 << fd % NFDBITS;
 }
 
-static inline void select_without_ours(int nfds, const fd_set *readfds, const fd_set *writefds,
-				       const fd_set *exceptfds)
+static inline void select_without(int ours, int nfds, const fd_set *readfds, const fd_set *writefds,
+				  const fd_set *exceptfds)
 {
-	int ours = fxt_agent.buffer.fd;
-
 	if (FXT_UNLIKELY(nfds > ours) && ours >= 0 &&
 	    (has(readfds, ours) || has(writefds, ours) || has(exceptfds, ours)))
 		fxt_descriptor_leave(ours);
+}
+
+static inline void select_without_ours(int nfds, const fd_set *readfds, const fd_set *writefds,
+				       const fd_set *exceptfds)
+{
+	select_without(fxt_agent.buffer.fd, nfds, readfds, writefds, exceptfds);
+	select_without(fxt_agent.statm_fd, nfds, readfds, writefds, exceptfds);
 }
 
 #define SELECTING(...) \

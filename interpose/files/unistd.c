@@ -250,6 +250,8 @@ FXT_WRAP_AROUND(io, int, dup, dup, followed_dup, QUICK, INT, (int, oldfd, INT))
 	int result;										\
 	bool moved;										\
 												\
+	if (FXT_UNLIKELY(newfd == fxt_agent.statm_fd))						\
+		fxt_sample_drop(newfd);						\
 	moved = FXT_UNLIKELY(newfd == fxt_agent.buffer.fd) && fxt_descriptor_yield(newfd);	\
 	result = call;										\
 	if (FXT_UNLIKELY(moved) && result < 0)							\
@@ -291,13 +293,18 @@ FXT_WRAP_AROUND(io, int, dup3, dup3, guarded_dup3, BLOCKS(newfd), INT, (int, old
 
 /* -- Ranges of descriptors ----------------------------------------------------------------------- */
 
-/* Returns the trace's descriptor if it is from `first` to `last`; otherwise -1. */
+/* Returns the trace's descriptor if it is from `first` to `last`; otherwise -1. The descriptor that counters
+ * are read from is closed. */
 static inline int ours_within(unsigned first, unsigned last)
 {
-	int fd = fxt_agent.buffer.fd;
-	bool within = fd >= 0 && (unsigned)fd >= first && (unsigned)fd <= last;
+	int fd = fxt_agent.statm_fd;
 
-	return within && fxt_descriptor_is_ours(fd) ? fd : -1;
+	if (fd >= 0 && (unsigned)fd >= first && (unsigned)fd <= last)
+		fxt_sample_drop(fd);
+	fd = fxt_agent.buffer.fd;
+	if (fd < 0 || (unsigned)fd < first || (unsigned)fd > last)
+		return -1;
+	return fxt_descriptor_is_ours(fd) ? fd : -1;
 }
 
 FXT_REAL(int, close_range, (unsigned first, unsigned last, int flags), (first, last, flags))

@@ -217,7 +217,7 @@ void fxt_patch_start(void)
 		return;
 	}
 	page = getauxval(AT_PAGESZ);
-	if (!fxt_apart(patch_all, NULL))
+	if (!fxt_apart_from_locks(patch_all, NULL))
 		fxt_log("FXT_PATCH: no function with room for a hook matches; compile with "
 			"-fpatchable-function-entry=5");
 }

@@ -8,6 +8,7 @@
 #include "agent/objects/label.h"
 #include "agent/objects/mappings.h"
 #include "interpose/engine/mapped.h"
+#include "spare.h"
 
 /* Pages that the call unmaps are taken out of the table before it, and what it maps is known after it:
  * mappings.h. */
@@ -23,11 +24,27 @@
 	if (result != MAP_FAILED)							\
 		fxt_mapping_came(thread, result, length, place);
 
+static inline bool must_spare(const void *addr, size_t length, int flags)
+{
+	return flags & (MAP_FIXED | MAP_FIXED_NOREPLACE) && fxt_spare_begin(addr, length);
+}
+
 #define MMAP(symbol, offset_type)									\
 	FXT_REAL_FIRST(malloc, pointer, symbol,								\
 		       (pointer addr, size_t length, int prot, int flags, int fd, offset_type offset),	\
 		       (addr, length, prot, flags, fd, offset))						\
-	FXT_TRACED(malloc, pointer, symbol, mmap, real_##symbol, BLOCKS(fd), MAPPED,			\
+	static pointer sparing_##symbol(pointer addr, size_t length, int prot, int flags, int fd, \
+					offset_type offset)						\
+	{												\
+		struct fxt_by_number call = {								\
+			.number = SYS_mmap,								\
+			.args = {(long)addr, (long)length, prot, flags, fd, offset}};			\
+													\
+		return must_spare(addr, length, flags)							\
+			       ? (pointer)fxt_spare_make(&call)						\
+			       : real_##symbol(addr, length, prot, flags, fd, offset);			\
+	}												\
+	FXT_TRACED(malloc, pointer, symbol, mmap, sparing_##symbol, BLOCKS(fd), MAPPED,			\
 		   (pointer, addr, PTR), (size_t, length, UINT), (int, prot, INT), (int, flags, INT),	\
 		   (int, fd, INT), (offset_type, offset, LONG))						\
 	FXT_EXPORT void *symbol(void *addr, size_t length, int prot, int flags, int fd, offset_type offset) \
@@ -36,7 +53,8 @@
 		uintptr_t place = (uintptr_t)__builtin_return_address(0);				\
 													\
 		if (!thread)										\
-			return real_##symbol(addr, length, prot, flags, fxt_descriptor_given(fd), offset); \
+			return sparing_##symbol(addr, length, prot, flags, fxt_descriptor_given(fd),	\
+						offset);					\
 		MAP(traced_##symbol(addr, length, prot, flags, fd, offset))				\
 		return result;										\
 	}
@@ -54,34 +72,11 @@ MMAP(mmap64, off64_t)
 
 FXT_REAL(int, munmap, (pointer addr, size_t length), (addr, length))
 
-/* Unmaps a part of the range: by the C library's function or, if there is a `call`, as that was made. */
-static int unmap_part(struct fxt_by_number *call, uintptr_t from, size_t length)
-{
-	if (!call)
-		return real_munmap((void *)from, length);
-	call->args[0] = (long)from;
-	call->args[1] = (long)length;
-	return (int)fxt_by_number_make(call);
-}
-
-/* Unmaps the range without the agent's own mappings, which no program knows of: see writer/place.h. The part
- * behind them goes first, so that a range whose end the kernel refuses is refused before anything is
- * unmapped. */
-static int unmap_around(struct fxt_by_number *call, void *addr, size_t length)
-{
-	uintptr_t from = (uintptr_t)addr, end = from + length;
-	struct fxt_range ours = fxt_places();
-
-	if (FXT_LIKELY(from >= ours.end || end <= ours.from) || from % FXT_PAGE_BYTES)
-		return unmap_part(call, from, length);
-	if (end > ours.end && unmap_part(call, ours.end, end - ours.end))
-		return -1;
-	return from < ours.from ? unmap_part(call, from, ours.from - from) : 0;
-}
-
 static int unmap(void *addr, size_t length)
 {
-	return unmap_around(NULL, addr, length);
+	struct fxt_by_number call = {.number = SYS_munmap, .args = {(long)addr, (long)length}};
+
+	return fxt_spare_begin(addr, length) ? (int)fxt_spare_make(&call) : real_munmap(addr, length);
 }
 
 FXT_TRACED(malloc, int, munmap, munmap, unmap, QUICK, INT, (pointer, addr, PTR), (size_t, length, UINT))
@@ -101,7 +96,25 @@ FXT_EXPORT int munmap(void *addr, size_t length)
 FXT_REAL(pointer, mremap,
 	 (pointer old_address, size_t old_size, size_t new_size, int flags, pointer new_address),
 	 (old_address, old_size, new_size, flags, new_address))
-FXT_TRACED(malloc, pointer, mremap, mremap, real_mremap, QUICK, MAPPED, (pointer, old_address, PTR),
+
+static inline bool is_refused(const void *old_address, size_t old_size, size_t new_size, int flags,
+			      const void *new_address)
+{
+	const bool is_fixed = flags & MREMAP_FIXED;
+
+	return fxt_spare_refuses_resize(old_address, old_size, is_fixed ? new_address : NULL,
+					is_fixed ? new_size : 0);
+}
+
+static pointer sparing_mremap(void *old_address, size_t old_size, size_t new_size, int flags,
+			      void *new_address)
+{
+	return is_refused(old_address, old_size, new_size, flags, new_address)
+		       ? MAP_FAILED
+		       : real_mremap(old_address, old_size, new_size, flags, new_address);
+}
+
+FXT_TRACED(malloc, pointer, mremap, mremap, sparing_mremap, QUICK, MAPPED, (pointer, old_address, PTR),
 	   (size_t, old_size, UINT), (size_t, new_size, UINT), (int, flags, INT),
 	   (pointer, new_address, SKIP))
 
@@ -134,12 +147,17 @@ FXT_EXPORT void *mremap(void *old_address, size_t old_size, size_t new_size, int
 	new_address = va_arg(list, void *);
 	va_end(list);
 	if (!thread)
-		return real_mremap(old_address, old_size, new_size, flags, new_address);
+		return sparing_mremap(old_address, old_size, new_size, flags, new_address);
 	return resize(thread, old_address, old_size, new_size, flags, new_address,
 		      (uintptr_t)__builtin_return_address(0));
 }
 
 /* -- The table, and what is done by number ------------------------------------------------------- */
+
+static pointer sparing_map(struct fxt_by_number *call, void *addr, size_t length, int flags)
+{
+	return (pointer)(must_spare(addr, length, flags) ? fxt_spare_make(call) : fxt_by_number_make(call));
+}
 
 static pointer map_by_number(struct fxt_by_number *call, void *addr, size_t length, int flags)
 {
@@ -147,9 +165,14 @@ static pointer map_by_number(struct fxt_by_number *call, void *addr, size_t leng
 	uintptr_t place = call->place;
 
 	if (!thread)
-		return (pointer)fxt_by_number_make(call);
-	MAP((pointer)fxt_by_number_make(call))
+		return sparing_map(call, addr, length, flags);
+	MAP(sparing_map(call, addr, length, flags))
 	return result;
+}
+
+static int sparing_unmap(struct fxt_by_number *call, void *addr, size_t length)
+{
+	return (int)(fxt_spare_begin(addr, length) ? fxt_spare_make(call) : fxt_by_number_make(call));
 }
 
 static int unmap_by_number(struct fxt_by_number *call, void *addr, size_t length)
@@ -157,9 +180,17 @@ static int unmap_by_number(struct fxt_by_number *call, void *addr, size_t length
 	struct fxt_thread *thread = fxt_enter(FXT_CAT_malloc);
 
 	if (!thread)
-		return unmap_around(call, addr, length);
-	UNMAP(unmap_around(call, addr, length))
+		return sparing_unmap(call, addr, length);
+	UNMAP(sparing_unmap(call, addr, length))
 	return result;
+}
+
+static pointer sparing_resize(struct fxt_by_number *call, void *old_address, size_t old_size,
+			      size_t new_size, int flags, void *new_address)
+{
+	if (is_refused(old_address, old_size, new_size, flags, new_address))
+		return (pointer)(call->result = -1);
+	return (pointer)fxt_by_number_make(call);
 }
 
 static pointer resize_by_number(struct fxt_by_number *call, void *old_address, size_t old_size,
@@ -169,8 +200,8 @@ static pointer resize_by_number(struct fxt_by_number *call, void *old_address, s
 	uintptr_t place = call->place;
 
 	if (!thread)
-		return (pointer)fxt_by_number_make(call);
-	RESIZE((pointer)fxt_by_number_make(call))
+		return sparing_resize(call, old_address, old_size, new_size, flags, new_address);
+	RESIZE(sparing_resize(call, old_address, old_size, new_size, flags, new_address))
 	return result;
 }
 
@@ -181,6 +212,37 @@ static pointer resize_by_number(struct fxt_by_number *call, void *old_address, s
 #define MAP_BY_NUMBER(addr, length, prot, flags, fd, offset) map_by_number(call_, addr, length, flags)
 #define MUNMAP_BY_NUMBER(...) unmap_by_number(call_, __VA_ARGS__)
 #define MREMAP_BY_NUMBER(...) resize_by_number(call_, __VA_ARGS__)
+
+/* -- Calls that change what is mapped ------------------------------------------------------------ */
+
+/* SPARED(length): an INT, of a call about the range from addr on that has so many bytes. */
+#define FAILURE_SPARED(length) FAILURE_INT
+#define RESULT_SPARED(length) RESULT_INT
+#define CALLEE_SPARED(length) , sparing_
+#define AROUND_SPARED(length) , SPARING_##length
+#define SPARING_len(...) SPARING(len, __VA_ARGS__)
+#define SPARING_length(...) SPARING(length, __VA_ARGS__)
+#define SPARING(length, type, symbol, ...)								\
+	static type sparing_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))					\
+	{												\
+		struct fxt_by_number call = {.number = SYS_##symbol,					\
+					     .args = {FXT_LIST(P_WORD, __VA_ARGS__)}};			\
+													\
+		return fxt_spare_begin(addr, length) ? (type)fxt_spare_make(&call)		\
+							 : real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__)); \
+	}
+#define P_WORD(type, name, kind) (long)name
+
+static int change_by_number(struct fxt_by_number *call, const void *addr, size_t length)
+{
+	return (int)(fxt_spare_begin(addr, length) ? fxt_spare_make(call) : fxt_by_number_make(call));
+}
+
+#define FXT_NUMBER_mprotect , CHANGE_BY_NUMBER
+#define FXT_NUMBER_pkey_mprotect , CHANGE_BY_NUMBER
+#define FXT_NUMBER_madvise , CHANGE_BY_NUMBER
+#define CHANGE_BY_NUMBER(...) FXT_APPLY(CHANGE_OF, __VA_ARGS__)
+#define CHANGE_OF(addr, length, ...) change_by_number(call_, addr, length)
 
 #define FXT_TABLE "interpose/tables/memory.def"
 #include "interpose/engine/wrappers.inc"

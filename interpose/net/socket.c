@@ -200,8 +200,8 @@ static FXT_COLD void leave_descriptors(const struct msghdr *msg)
 
 static inline void send_without_ours(const struct msghdr *msg)
 {
-	if (fxt_agent.buffer.fd >= 0 && fxt_readable(fxt_self, msg, sizeof(*msg)) &&
-	    FXT_UNLIKELY(msg->msg_controllen))
+	if ((fxt_agent.buffer.fd >= 0 || fxt_agent.statm_fd >= 0) &&
+	    fxt_readable(fxt_self, msg, sizeof(*msg)) && FXT_UNLIKELY(msg->msg_controllen))
 		leave_descriptors(msg);
 }
 

@@ -12,6 +12,7 @@
 #include "interpose/engine/descriptor_of.h"
 #include "interpose/engine/forms.h"
 #include "interpose/engine/stdio_results.h"
+#include "writer/apart.h"
 
 typedef FILE *stream_pointer;
 
@@ -137,6 +138,48 @@ static int status_of(const siginfo_t *info)
 	infop = given_;											\
 	REAPED(kind, !(options & WNOWAIT) && has_ended(&info_), info_.si_pid, status_of(&info_), __VA_ARGS__)
 
+/* The agent's helpers (writer/apart.h) are children that only these options wait for. There is none while a
+ * call with them is made. */
+static inline bool may_reap_helpers(int options)
+{
+	return options & (__WALL | __WCLONE);
+}
+
+static int waited(int result)
+{
+	fxt_apart_wait_ends();
+	return result;
+}
+
+#define FXT_AROUND_waitpid , sparing_
+#define FXT_AROUND___waitpid , sparing_
+#define FXT_AROUND_wait3 , sparing_
+#define FXT_AROUND_wait4 , sparing_
+#define FXT_AROUND_waitid , sparing_
+#define FXT_AROUND_by_number , sparing_
+#define SPARING(symbol, parameters, arguments)				\
+	static int sparing_##symbol parameters				\
+	{								\
+		if (FXT_LIKELY(!may_reap_helpers(options)))		\
+			return real_##symbol arguments;			\
+		fxt_apart_wait_begins();				\
+		return waited(real_##symbol arguments);			\
+	}
+static int sparing_waitpid(pid_t pid, int *status, int options);
+static int sparing___waitpid(pid_t pid, int *status, int options);
+static int sparing_wait3(int *status, int options, struct rusage *usage);
+static int sparing_wait4(pid_t pid, int *status, int options, struct rusage *usage);
+static int sparing_waitid(idtype_t type, id_t id, siginfo_t *info, int options);
+
+#define sparing_by_number(...) ((returned_)wait_by_number(call_))
+static int wait_by_number(struct fxt_by_number *call)
+{
+	if (!may_reap_helpers((int)call->args[call->number == SYS_waitid ? 3 : 2]))
+		return (int)fxt_by_number_make(call);
+	fxt_apart_wait_begins();
+	return waited((int)fxt_by_number_make(call));
+}
+
 /* Returns the status with which a command's child ended; -1: that is not known, or no child could be made. */
 static int status_of_command(const char *command, int result)
 {
@@ -189,6 +232,12 @@ static int status_of_command(const char *command, int result)
 #include "interpose/engine/rows.inc"
 #include "interpose/tables/child.def"
 #include "interpose/engine/unrows.inc"
+
+SPARING(waitpid, (pid_t pid, int *status, int options), (pid, status, options))
+SPARING(__waitpid, (pid_t pid, int *status, int options), (pid, status, options))
+SPARING(wait3, (int *status, int options, struct rusage *usage), (status, options, usage))
+SPARING(wait4, (pid_t pid, int *status, int options, struct rusage *usage), (pid, status, options, usage))
+SPARING(waitid, (idtype_t type, id_t id, siginfo_t *info, int options), (type, id, info, options))
 
 /* pclose() is written by hand, because it closes a descriptor as well. */
 FXT_REAL(int, pclose, (FILE *stream), (stream))

@@ -8,6 +8,11 @@ void *fxt_complete_take(struct fxt_complete *complete, size_t bytes)
 {
 	struct fxt_thread *thread = fxt_self;
 
+	/* Some was kept before a filter forbade to map memory, or to ask whose this is. */
+	if (fxt_is_forbidden(FXT_NO_MAPPING | FXT_NO_LOCKS)) {
+		complete->memory = fxt_follow_take_room(bytes);
+		return complete->memory;
+	}
 	/* Memory that a process takes for itself is given back if the call fails. If the call succeeds, the
 	 * kernel frees it together with the rest of the process's memory. */
 	if ((uint32_t)fxt_sys_getpid() == fxt_agent.pid || !thread) {
@@ -25,6 +30,8 @@ void *fxt_complete_take(struct fxt_complete *complete, size_t bytes)
 
 void fxt_complete_give_back(const struct fxt_complete *complete)
 {
-	if (complete->memory)
+	if (complete->memory && !complete->bytes)
+		fxt_follow_give_room_back(complete->memory);
+	else if (complete->memory)
 		fxt_sys_munmap(complete->memory, complete->bytes);
 }

@@ -76,7 +76,7 @@ FXT_EXPORT int pthread_setname_np(pthread_t thread, const char *name)
 	result = real_pthread_setname_np(thread, name);
 	end_ns = fxt_end(self, NULL);
 	if (!result)
-		fxt_thread_renamed(self, (uintptr_t)thread);
+		fxt_thread_renamed(self, (uintptr_t)thread, name);
 	at = fxt_room(self, start_ns, end_ns, 8, FXT_BIT_pthread);
 	if (at) {
 		at = fxt_put_uint(at, FXT_STR_thread, (uint64_t)thread);

@@ -52,6 +52,9 @@ limited as.from_the_start "ulimit -v 65536" "$apps/host_limits" 50000
 # -- Addresses that the program has unmapped, and takes again ---------------------------------------------
 MODES=streaming host unmaps "$apps/host_unmaps"
 complete unmaps
+MODES=streaming host ranges "$apps/host_ranges"
+complete ranges
+EXPECT="$cannot_grow|cannot write .* memory" host ranges.fill "$apps/host_ranges" fill
 
 # -- Core dumps ------------------------------------------------------------------------------------------
 for mode in $MODES; do

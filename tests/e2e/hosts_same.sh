@@ -92,6 +92,7 @@ host_threads exits
 host_threads quick_exits
 host_threads _exits
 host_threads other-exits
+host_owned
 host_threads outlived
 host_threads alive 100
 host_threads keys
@@ -147,6 +148,8 @@ streams_odd messages 2
 streams_odd unseen 2
 streams received 20
 host_unmaps
+host_ranges
+host_ranges fill
 makes_code none 10
 by_hand 20
 many_functions 20 100
@@ -165,9 +168,10 @@ throws
 '
 # These cannot be compared. They never end, print their process id or ports that the kernel has chosen, print
 # what the agent has mapped, how long calls took, how often threads waited or how far they came, need others
-# that run, or count the instructions of a call.
+# that run, count the instructions of a call, or choose at random what they forbid and kill.
 exempt='allocates alone call_stacks call_trees count_threads deadlock descriptor_races descriptors handlers
-	holds host_maps listens locks_itself obeys owns progress scribble signalled slow stepped stuck'
+	holds host_filtered host_killed_ending host_maps listens locks_itself obeys owns progress scribble
+	signalled slow stepped stuck'
 
 ulimit -c 0
 # This limit is the usual one; the agent's descriptors are behind it.

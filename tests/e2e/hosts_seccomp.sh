@@ -38,6 +38,14 @@ host talk "$apps/host_seccomp" talk 20000
 MODES=streaming host allow.streaming "$apps/host_seccomp" allow 100000
 complete allow.streaming
 
+# A filter stays in force over exec, and the program that is executed knows of it.
+for ((i = 0; i < 20; i++)); do
+	FXT_SEED=$((seed + i)) FXT_OUTPUT="$PWD/handed.%e.%p.fxt" LD_PRELOAD="$FXT_AGENT" \
+		"$apps/host_filtered" cat /dev/null >handed.out 2>&1
+	is "handed on, FXT_SEED=$((seed + i)): exit status" 0 $?
+done
+rm -f handed.*
+
 # Strict mode forbids reading the clock too. The trace ends there, and says so.
 for mode in $MODES; do
 	FXT_BUFFERING_MODE=$mode traced strict.$mode \

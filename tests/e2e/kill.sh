@@ -22,4 +22,10 @@ for ((i = 0; i < kills; i++)); do
 	is "round $i, FXT_SEED=$FXT_SEED: threads in main()" 1 "$(grep -c ' function:main$' open)"
 	give_up_if_hopeless
 done
+# Processes that are killed while they end leave their traces and nothing else.
+mkdir ending
+FXT_SEED=$seed FXT_OUTPUT="$PWD/ending/%e.%p.fxt" LD_PRELOAD="$FXT_AGENT" \
+	"$apps/host_killed_ending" 300 >/dev/null || fail "ending: exit status $?"
+is "ending: other files than traces" "" "$(find ending -type f ! -name '*.fxt')"
+valid ending/*.fxt
 echo "$kills kills"
