@@ -32,6 +32,8 @@ AGENT_SOURCES = \
 	agent/base/fdinfo.h \
 	agent/base/glob.c \
 	agent/base/glob.h \
+	agent/base/growing_table.c \
+	agent/base/growing_table.h \
 	agent/base/heap.c \
 	agent/base/heap.h \
 	agent/base/koid.c \

@@ -97,6 +97,8 @@ static const struct call {
 	{SYS_ioctl, {3, FIONREAD, 1 << 16}},
 	{SYS_mprotect, {1 << 20, FXT_PAGE_BYTES, PROT_READ | PROT_WRITE}},
 	{SYS_mremap, {1 << 20, 0, FXT_PAGE_BYTES, MREMAP_MAYMOVE | MREMAP_FIXED, 1 << 20}},
+	{SYS_mincore, {1 << 20, FXT_PAGE_BYTES, 1 << 16}},
+	{SYS_munlock, {1 << 20, 1 << 20}},
 	{SYS_pread64, {OUR_FD, 1 << 16, 4096, 1 << 20}},
 	{SYS_rt_sigaction, {SIGUSR1, 0, 1 << 16, 8}},
 	{SYS_rt_sigtimedwait, {1 << 16, 0, 1 << 16, 8}},

@@ -49,6 +49,31 @@ complete stack
 EXPECT="$cannot_grow|cannot write .* memory" host as "$apps/host_limits" 50000 as 40
 limited as.from_the_start "ulimit -v 65536" "$apps/host_limits" 50000
 
+# How much data the program can have where data is limited, and how many addresses and data it takes where
+# nothing is. What the agent takes of both is the library's own 4.5 MiB, tables that grow with use, and, of
+# addresses alone, the trace: at most so many KiB in a small program.
+data_kib=5120 addresses_kib=16384
+within()
+{
+	count comparison
+	test "$2" -le "$3" || fail "$1: $2 are more than $3"
+}
+for limit in 12000 $((16000 + $(random_below 16000))); do
+	read -r least _ <<<"$(ulimit -d $limit && bare "$apps/host_memory" data 100)"
+	least=$((least - data_kib / 1024))
+	for mode in $MODES; do
+		read -r taken _ <<<"$(ulimit -d $limit &&
+			FXT_BUFFERING_MODE=$mode FXT_CATEGORIES=#default \
+				traced "data.$mode" "$apps/host_memory" data 100)"
+		within "data, $mode, ulimit -d $limit: MiB that the program should have" "$least" "$taken"
+	done
+done
+read -r _ addresses _ data <<<"$(bare "$apps/host_memory" size 3000)"
+read -r _ traced_addresses _ traced_data <<<"$(FXT_BUFFERING_MODE=streaming FXT_CATEGORIES=#default \
+	traced size "$apps/host_memory" size 3000)"
+within "size: KiB of addresses" $((traced_addresses - addresses)) $addresses_kib
+within "size: KiB of data" $((traced_data - data)) $data_kib
+
 # -- Addresses that the program has unmapped, and takes again ---------------------------------------------
 MODES=streaming host unmaps "$apps/host_unmaps"
 complete unmaps
