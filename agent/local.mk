@@ -169,6 +169,8 @@ AGENT_SOURCES = \
 	agent/process/fork.h \
 	agent/process/lifecycle.c \
 	agent/process/lifecycle.h \
+	agent/process/locked_memory.c \
+	agent/process/locked_memory.h \
 	agent/process/part_table.c \
 	agent/process/part_table.h \
 	agent/process/stack_config.c \

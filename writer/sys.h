@@ -168,7 +168,7 @@ static inline void *fxt_sys_mmap(void *at, size_t bytes, int protection, int fla
 				 int *error)
 {
 	uintptr_t place = at ? (uintptr_t)at : fxt_place(bytes);
-	long result = fxt_sys_memory_is(FXT_MEMORY_IS_LOCKED) && !(flags & MAP_FIXED)
+	long result = fxt_sys_memory_is(FXT_MEMORY_IS_LOCKED) && (fd >= 0 || !(flags & MAP_FIXED))
 			      ? fxt_sys_map_unlocked(place, bytes, protection, flags, fd, offset)
 			      : FXT_SYSCALL6(SYS_mmap, place, bytes, protection, flags, fd, offset);
 

@@ -74,6 +74,43 @@ read -r _ traced_addresses _ traced_data <<<"$(FXT_BUFFERING_MODE=streaming FXT_
 within "size: KiB of addresses" $((traced_addresses - addresses)) $addresses_kib
 within "size: KiB of data" $((traced_data - data)) $data_kib
 
+# -- Memory that is locked, and programs that may not wait --------------------------------------------------
+# What is locked of the program is what is locked without the agent, to the page, whatever its limit is.
+locks=0
+for how in current future both onfault number twice child; do
+	for limit in 0 8192 $((2600 + $(random_below 1400))); do
+		bare "$apps/host_memory" lock $how $limit >lock.bare
+		test $? -eq 77 && continue
+		for mode in $MODES; do
+			FXT_BUFFERING_MODE=$mode FXT_CATEGORIES=#default traced "lock.$mode" \
+				"$apps/host_memory" lock $how $limit >lock.traced 2>lock.err
+			is "lock $how, $limit KiB, $mode" "$(cat lock.bare)" "$(cat lock.traced)"
+		done
+		fxt record -o lock.fxt -- "$apps/host_memory" lock $how $limit >lock.traced 2>lock.err
+		is "lock $how, $limit KiB, fxt record" "$(cat lock.bare)" "$(cat lock.traced)"
+		locks=$((locks + 1))
+	done
+done
+test $locks -gt 0 || echo "left out: this user may not lock memory"
+
+# What the agent touches was touched before. The trace's own memory is not: few calls need no more of it.
+for how in lock fifo number thread chrt; do
+	start=
+	if test $how = chrt; then
+		start="chrt -f 1"
+		$start true 2>/dev/null || continue
+	fi
+	read -r _ faults _ resident <<<"$(bare $start "$apps/host_memory" faults $how 200)"
+	test -n "$faults" || { echo "left out: this user may not have what 'faults $how' needs" && continue; }
+	for mode in $MODES; do
+		read -r _ traced_faults _ traced_resident <<<"$(FXT_BUFFERING_MODE=$mode \
+			FXT_CATEGORIES=#default FXT_BUFFER_SIZE_MB=4 \
+			traced "faults.$mode" $start "$apps/host_memory" faults $how 200)"
+		within "faults $how, $mode: page faults" $((traced_faults - faults)) 5
+		within "faults $how, $mode: KiB resident" $((traced_resident - resident)) 20480
+	done
+done
+
 # -- Addresses that the program has unmapped, and takes again ---------------------------------------------
 MODES=streaming host unmaps "$apps/host_unmaps"
 complete unmaps
