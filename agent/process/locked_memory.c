@@ -25,10 +25,10 @@ extern const char _end[] __attribute__((visibility("hidden")));
 /* Whether memory that is mapped was to be locked before the call that is being made. */
 static atomic_bool was_to_be_locked;
 
-/* -- What is mapped ----------------------------------------------------------------------------- */
+/* -- What is mapped --------------------------------------------------------------------------- */
 
-/* A mapping, or the part of one that is the agent's or that is not: the kernel makes one of two that are side
- * by side, such as the library's variables and what the loader has mapped behind them. */
+/* A mapping, or the part of one that is the agent's or that is not: the kernel makes one of two that are
+ * side by side, such as the library's variables and what the loader has mapped behind them. */
 struct mapping {
 	uintptr_t low, high;
 	bool is_ours, is_library;
@@ -128,7 +128,7 @@ static void close_reader(struct reader *reader)
 	fxt_sys_close(reader->fd);
 }
 
-/* -- Populating --------------------------------------------------------------------------------- */
+/* -- Populating ------------------------------------------------------------------------------- */
 
 /* Files whose symbols were read stay as they are. */
 static void populate(const struct mapping *mapping)
@@ -178,7 +178,7 @@ void fxt_may_be_real_time(int tid)
 	fxt_policy_is_set((int)FXT_SYSCALL1(SYS_sched_getscheduler, tid));
 }
 
-/* -- Locking ------------------------------------------------------------------------------------ */
+/* -- Locking ---------------------------------------------------------------------------------- */
 
 /* Returns whether the program's own memory is within its limit of locked memory. */
 static bool is_within_limit(void)
