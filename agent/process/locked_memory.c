@@ -107,8 +107,8 @@ static uintptr_t end_of_part(uintptr_t low, uintptr_t high, uintptr_t limit)
 /* Takes the next part of the mappings. Returns false if there is no other. */
 static bool next_mapping(struct reader *reader, struct mapping *part)
 {
-	const uintptr_t library = (uintptr_t)__ehdr_start,
-			library_end = ((uintptr_t)_end + FXT_PAGE_BYTES - 1) / FXT_PAGE_BYTES * FXT_PAGE_BYTES;
+	const uintptr_t page = FXT_PAGE_BYTES, library = (uintptr_t)__ehdr_start,
+			library_end = ((uintptr_t)_end + page - 1) / page * page;
 	struct mapping *rest = &reader->rest;
 	struct fxt_range places = fxt_places();
 
