@@ -32,6 +32,8 @@ AGENT_SOURCES = \
 	agent/base/fdinfo.h \
 	agent/base/glob.c \
 	agent/base/glob.h \
+	agent/base/growing_table.c \
+	agent/base/growing_table.h \
 	agent/base/heap.c \
 	agent/base/heap.h \
 	agent/base/koid.c \
@@ -167,6 +169,8 @@ AGENT_SOURCES = \
 	agent/process/fork.h \
 	agent/process/lifecycle.c \
 	agent/process/lifecycle.h \
+	agent/process/locked_memory.c \
+	agent/process/locked_memory.h \
 	agent/process/part_table.c \
 	agent/process/part_table.h \
 	agent/process/stack_config.c \

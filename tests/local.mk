@@ -49,7 +49,8 @@ tests_check_heap_sample_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_heap_sample_LDADD = $(CHECK_LIBS) -lm
 tests_check_labels_SOURCES = tests/check_labels.c agent/objects/label_table.c
 tests_check_labels_CPPFLAGS = $(FXT_CPPFLAGS)
-tests_check_unwind_SOURCES = tests/check_unwind.c agent/stacks/code.c agent/stacks/unwind.c
+tests_check_unwind_SOURCES = tests/check_unwind.c agent/base/growing_table.c agent/stacks/code.c \
+	agent/stacks/unwind.c
 tests_check_unwind_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_stream_SOURCES = tests/check_stream.c tests/stream_fixture.h agent/descriptors/byte_stream.c \
 	agent/descriptors/byte_stream_names.c
@@ -190,6 +191,7 @@ APPS_C = \
 	tests/apps/host_locks \
 	tests/apps/host_malloc \
 	tests/apps/host_maps \
+	tests/apps/host_memory \
 	tests/apps/host_number \
 	tests/apps/host_paths \
 	tests/apps/host_pointers \

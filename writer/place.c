@@ -28,6 +28,7 @@ enum {
 	MAPPED_PARTS = 0x1f,
 	HELD = 0x20,            /* nothing is mapped there, and the program may be about to */
 	CLAIMED = 0x40,
+	SET_ASIDE = 0x80,       /* for a place that grows; it is taken from its owner if the program holds it */
 };
 
 /* The states of the units. A unit is taken before it is mapped, and given back after it was unmapped. */
@@ -79,20 +80,28 @@ static void give_back(uint32_t from, uint32_t end)
 		atomic_store_explicit(&taken[from], 0, memory_order_release);
 }
 
-/* Takes so many parts from a unit on, if all of these units are free. */
-static int take(uint32_t from, size_t parts)
+/* Returns how many parts of its unit number `index` a mapping of so many bytes has. */
+static unsigned char parts_of(size_t bytes, size_t index)
 {
-	uint32_t at;
+	size_t parts = (bytes + PART_BYTES - 1) / PART_BYTES, before = index * PARTS;
 
-	for (at = from; parts; at++) {
-		unsigned char none = 0, some = parts < PARTS ? (unsigned char)parts : PARTS;
+	return parts <= before ? 0 : parts - before < PARTS ? (unsigned char)(parts - before) : PARTS;
+}
 
-		if (!atomic_compare_exchange_strong_explicit(&taken[at], &none, some, memory_order_acquire,
-							     memory_order_relaxed)) {
-			give_back(from, at);
+/* Takes so many units from a unit on, if all of them are free, for a mapping of so many bytes, or for a
+ * place that grows (0). */
+static int take(uint32_t from, uint32_t count, size_t bytes)
+{
+	uint32_t i;
+
+	for (i = 0; i < count; i++) {
+		unsigned char none = 0, some = bytes ? parts_of(bytes, i) : SET_ASIDE;
+
+		if (!atomic_compare_exchange_strong_explicit(&taken[from + i], &none, some,
+							     memory_order_acquire, memory_order_relaxed)) {
+			give_back(from, from + i);
 			return 0;
 		}
-		parts -= some;
 	}
 	return 1;
 }
@@ -112,32 +121,6 @@ static uint32_t next(uint32_t count, uint32_t alignment, uint32_t units)
 	return at;
 }
 
-long fxt_place_map(size_t bytes, int protection, int flags, int fd, off_t offset)
-{
-	uintptr_t origin;
-	const uint32_t units = places(&origin);
-	size_t count = (bytes + UNIT_BYTES - 1) / UNIT_BYTES;
-	long result = EXISTS;
-	int try;
-
-	for (try = 0; try < TRIES && count <= units && result == EXISTS; try++) {
-		uint32_t from = next((uint32_t)count,
-				     bytes < LARGE_BYTES ? 1 : (uint32_t)(LARGE_BYTES / UNIT_BYTES), units);
-		uintptr_t place = origin + from * UNIT_BYTES;
-
-		if (!take(from, (bytes + PART_BYTES - 1) / PART_BYTES))
-			continue;
-		result = FXT_SYSCALL6(SYS_mmap, place, bytes, protection, flags | FIXED_NOREPLACE, fd,
-				      offset);
-		if ((uintptr_t)result != place)
-			give_back(from, from + (uint32_t)count);
-	}
-	/* The addresses may not exist here. Linux before 4.17 takes them for a wish. */
-	return result < 0 && result > -4096
-		       ? FXT_SYSCALL6(SYS_mmap, 0, bytes, protection, flags, fd, offset)
-		       : result;
-}
-
 /* Returns the units that have addresses in [from, end), as a range of their numbers. */
 static struct fxt_range units_in(struct fxt_range range, uintptr_t *origin)
 {
@@ -151,6 +134,81 @@ static struct fxt_range units_in(struct fxt_range range, uintptr_t *origin)
 		       ? (struct fxt_range){0, 0}
 		       : (struct fxt_range){(range.from - *origin) / UNIT_BYTES,
 					    (range.end - *origin + UNIT_BYTES - 1) / UNIT_BYTES};
+}
+
+long fxt_place_map(size_t bytes, int protection, int flags, int fd, off_t offset)
+{
+	uintptr_t origin;
+	const uint32_t units = places(&origin);
+	size_t count = (bytes + UNIT_BYTES - 1) / UNIT_BYTES;
+	long result = EXISTS;
+	int try;
+
+	for (try = 0; try < TRIES && count <= units && result == EXISTS; try++) {
+		uint32_t from = next((uint32_t)count,
+				     bytes < LARGE_BYTES ? 1 : (uint32_t)(LARGE_BYTES / UNIT_BYTES), units);
+		uintptr_t place = origin + from * UNIT_BYTES;
+
+		if (!take(from, (uint32_t)count, bytes))
+			continue;
+		result = fxt_sys_map_at(place, bytes, protection, flags | FIXED_NOREPLACE, fd, offset);
+		if ((uintptr_t)result != place)
+			give_back(from, from + (uint32_t)count);
+	}
+	/* The addresses may not exist here. Linux before 4.17 takes them for a wish. */
+	return result < 0 && result > -4096
+		       ? fxt_sys_map_at(0, bytes, protection, flags, fd, offset)
+		       : result;
+}
+
+uintptr_t fxt_place_set_aside(size_t bytes)
+{
+	uintptr_t origin;
+	const uint32_t units = places(&origin);
+	size_t count = (bytes + UNIT_BYTES - 1) / UNIT_BYTES;
+	int try;
+
+	for (try = 0; try < TRIES && count <= units; try++) {
+		uint32_t from = next((uint32_t)count, (uint32_t)(LARGE_BYTES / UNIT_BYTES), units);
+
+		if (take(from, (uint32_t)count, 0))
+			return origin + from * UNIT_BYTES;
+	}
+	return 0;
+}
+
+bool fxt_place_grow(uintptr_t place, size_t from, size_t end)
+{
+	uintptr_t origin, first;
+	size_t index;
+
+	places(&origin);
+	first = (place - origin) / UNIT_BYTES;
+	for (index = from / UNIT_BYTES; index * UNIT_BYTES < end; index++) {
+		unsigned char state = taken[first + index], parts = parts_of(end, index);
+
+		do {
+			if (!(state & SET_ASIDE))
+				return false;
+		} while ((state & MAPPED_PARTS) < parts &&
+			 !atomic_compare_exchange_weak_explicit(
+				 &taken[first + index], &state,
+				 (unsigned char)((state & ~MAPPED_PARTS) | parts), memory_order_acq_rel,
+				 memory_order_relaxed));
+	}
+	return true;
+}
+
+void fxt_place_give_up(uintptr_t place, size_t bytes)
+{
+	uintptr_t origin;
+	struct fxt_range units = units_in((struct fxt_range){place, place + bytes}, &origin);
+	uintptr_t unit;
+
+	/* The program may hold some of them. */
+	for (unit = units.from; unit < units.end; unit++)
+		if (taken[unit] & SET_ASIDE)
+			give_back((uint32_t)unit, (uint32_t)unit + 1);
 }
 
 int fxt_place_unmap(void *at, size_t bytes)
@@ -187,6 +245,7 @@ bool fxt_place_hold(struct fxt_range range)
 	struct fxt_range units = units_in(range, &origin);
 
 	change(units, 0, HELD);
+	change(units, SET_ASIDE, HELD);
 	return !fxt_range_is_empty(units);
 }
 

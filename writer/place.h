@@ -25,6 +25,17 @@ long fxt_place_map(size_t bytes, int protection, int flags, int fd, off_t offset
 /* Unmaps a mapping of the agent, wherever it lies. Returns what the system call does. */
 int fxt_place_unmap(void *at, size_t bytes);
 
+/* Sets a place aside for memory that grows: nothing else of the agent is mapped there. Returns its address,
+ * or 0 if there is none. */
+uintptr_t fxt_place_set_aside(size_t bytes);
+
+/* Notes that bytes [from, end) behind `place`, which was set aside, are about to be mapped, or are. Returns
+ * false if the program has mapped something there, or is about to. */
+bool fxt_place_grow(uintptr_t place, size_t from, size_t end);
+
+/* Gives up a place that was set aside, of which nothing is mapped any more. */
+void fxt_place_give_up(uintptr_t place, size_t bytes);
+
 /* Before the program changes what is mapped in a range, the agent is kept from mapping anything there.
  * fxt_place_hold() returns false if no place is in the range, and then nothing has to be done. Otherwise
  * fxt_place_release() follows. In between fxt_place_first() and fxt_place_last() return the first and the

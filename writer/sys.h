@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <linux/stat.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -141,12 +142,40 @@ static inline ssize_t fxt_sys_pwritev(int fd, const struct iovec *vector, int co
 		       : fxt_sys_grown(FXT_SYSCALL5(SYS_pwritev, fd, vector, count, offset, 0));
 }
 
+/* What the program has asked of memory that is mapped from here on: a set of enum fxt_memory_rule. Any
+ * context may read it. */
+extern _Atomic unsigned fxt_memory_rules __attribute__((visibility("hidden")));
+enum fxt_memory_rule {
+	/* The kernel locks what is mapped (MCL_FUTURE), and counts it against the limit of locked memory. The
+	 * agent's memory is not to be locked: sys.c. */
+	FXT_MEMORY_IS_LOCKED = 1,
+	/* The program cannot wait for page faults: the agent's memory is populated when it is mapped. */
+	FXT_MEMORY_IS_POPULATED = 2,
+};
+
+static inline bool fxt_sys_memory_is(enum fxt_memory_rule rule)
+{
+	return __builtin_expect(atomic_load_explicit(&fxt_memory_rules, memory_order_relaxed) & rule, 0);
+}
+
+/* Maps memory as mmap() does, but memory that is not locked though the program locks all. Returns what the
+ * kernel returns. */
+long fxt_sys_map_unlocked(uintptr_t at, size_t bytes, int protection, int flags, int fd, off_t offset);
+
+/* Maps memory as mmap() does, and does not lock it. Returns what the kernel returns. */
+static inline long fxt_sys_map_at(uintptr_t at, size_t bytes, int protection, int flags, int fd, off_t offset)
+{
+	return fxt_sys_memory_is(FXT_MEMORY_IS_LOCKED) && (fd >= 0 || !(flags & MAP_FIXED))
+		       ? fxt_sys_map_unlocked(at, bytes, protection, flags, fd, offset)
+		       : FXT_SYSCALL6(SYS_mmap, at, bytes, protection, flags, fd, offset);
+}
+
 /* Maps memory. Returns NULL on failure, with the negative errno in `*error`. If `at` is NULL, the mapping
  * goes to a place of the agent's own (place.h). */
 static inline void *fxt_sys_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset,
 				 int *error)
 {
-	long result = at ? FXT_SYSCALL6(SYS_mmap, at, bytes, protection, flags, fd, offset)
+	long result = at ? fxt_sys_map_at((uintptr_t)at, bytes, protection, flags, fd, offset)
 			 : fxt_place_map(bytes, protection, flags, fd, offset);
 
 	if (result < 0 && result > -4096) {
@@ -168,18 +197,20 @@ static inline int fxt_sys_madvise(void *at, size_t bytes, int advice)
 
 /* Returns private zeroed memory that costs nothing until it is touched and is in no core dump, or NULL if
  * there is none. */
-static inline void *fxt_sys_memory(size_t bytes)
-{
-	int error;
-	void *memory = fxt_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0, &error);
+void *fxt_sys_memory(size_t bytes);
 
-#ifndef FXT_CHECKING
-	if (memory)
-		fxt_sys_madvise(memory, bytes, MADV_DONTDUMP);
-#endif
-	return memory;
-}
+/* Does so at `place`, which fxt_place_set_aside() has given. Returns NULL too if the program has mapped
+ * something there. */
+void *fxt_sys_memory_at(uintptr_t place, size_t bytes);
+
+/* Makes memory `end` bytes long that fxt_sys_memory_at() has mapped, with room behind it that was set aside.
+ * It has `from` bytes, or another thread is making it `end` bytes long. Returns false if there is no
+ * memory. */
+bool fxt_sys_memory_more(uintptr_t memory, size_t from, size_t end);
+
+/* Called before the program locks what is mapped from then on: sets FXT_MEMORY_IS_LOCKED. Returns what the
+ * rules were. */
+unsigned fxt_sys_memory_lock_begins(void);
 
 static inline int fxt_sys_ftruncate(int fd, off_t bytes)
 {

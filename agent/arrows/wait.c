@@ -374,6 +374,12 @@ bool fxt_flow_id_is_own(uint64_t id)
 	return base && id - base < atomic_load_explicit(&next_flow, memory_order_relaxed);
 }
 
+void fxt_wait_prepare(void)
+{
+	fxt_lazy_table(&buckets, BUCKETS * sizeof(struct bucket));
+	fxt_lazy_table(&words, WORDS_BYTES);
+}
+
 void fxt_wait_after_fork(void)
 {
 	unsigned i;

@@ -109,5 +109,7 @@ bool fxt_flow_id_is_own(uint64_t id);
 
 /* Empties the table in the child of a fork, where no other thread waits. */
 void fxt_wait_after_fork(void);
+/* Makes the tables, which are otherwise made when a thread waits for the first time. */
+void fxt_wait_prepare(void);
 
 #endif

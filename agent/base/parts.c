@@ -36,6 +36,11 @@ void fxt_parts_woken(void)
 	EACH(woken);
 }
 
+void fxt_parts_prepare(void)
+{
+	EACH(prepare);
+}
+
 void fxt_parts_child(void)
 {
 	EACH(child);

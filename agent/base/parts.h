@@ -28,6 +28,10 @@ struct fxt_part {
 	/* Called when a manager has opened the gate that was lent to it. Any context. */
 	void (*woken)(void);
 
+	/* Called when the program may not wait for page faults from here on: makes the tables that calls are
+	 * likely to need. Any context. */
+	void (*prepare)(void);
+
 	/* Called in the child of a fork, which has one thread: fork.c has the rule. Any context. */
 	void (*child)(void);
 
@@ -63,6 +67,7 @@ void fxt_parts_start(void);
 void fxt_parts_mode(void);
 void fxt_parts_again(void);
 void fxt_parts_woken(void);
+void fxt_parts_prepare(void);
 void fxt_parts_child(void);
 void fxt_parts_deferred(struct fxt_thread *thread, uint64_t now_ns);
 void fxt_parts_thread_ends(struct fxt_thread *thread);

@@ -7,10 +7,15 @@
 #include "writer/fxt_encode.h"
 
 enum {
-	/* The table is mapped with as many entries as address space allows: at most 8 MiB for 131072
-	 * functions, of which only the pages that are used take memory. */
+	/* A table for 131072 functions takes 8 MiB of addresses, and memory for the pages that are used.
+	 * Where functions are entered it has this size at once, so that few of them share an entry. If the
+	 * program's addresses or its data are limited, it has no more than a part of the limit at first. */
 	MOST_ENTRIES = 1 << 18,
-	LEAST_ENTRIES = 1 << 10,
+	LIMIT_SHARE = 64,
+	/* Names of the functions that make objects need little. */
+	LEAST_ENTRIES = 1 << 11,
+	GROWTH = 4,
+	TABLES = 8,
 	/* Names leave so much of the durable area free: for threads, objects and the agent's own records. */
 	DURABLE_RESERVE_WORDS = 2048,
 	NAME_MAX_BYTES = 4000,
@@ -28,6 +33,17 @@ static_assert(sizeof(fxt_functions_none_defined) % FXT_PAGE_BYTES == 0, "of page
 /* The function that has each index. Only the pages that are used take memory. After a fork this is not
  * emptied: an entry counts only if the function still has the index. */
 static const struct fxt_function *_Atomic *_Atomic by_index;
+
+/* Smaller tables that were used before. They stay, because others may be reading there. */
+static struct {
+	struct fxt_function *entries;
+	size_t count;
+} tables[TABLES];
+static unsigned table_count;
+static atomic_bool cannot_grow;
+
+/* What a function is looked for: to be entered by the quick way, or never by it, or for its name. */
+enum use { ENTERED, LOOKED_AT, NAMED };
 
 /* Entries are looked through by parts of this many. */
 enum { PART_ENTRIES = 128 };
@@ -104,12 +120,12 @@ static size_t entry_count(void)
 	return atomic_load_explicit(&fxt_functions.mask, memory_order_relaxed) + 1;
 }
 
-/* Returns whether the table takes no more functions: half of its entries are used. The table of one entry is
- * never full, because a larger one takes its place. */
+/* Returns whether the table takes no more functions: half of its entries are used, and it cannot grow. */
 static bool is_full(void)
 {
 	return atomic_load_explicit(&functions.count, memory_order_relaxed) == entry_count() / 2 &&
-	       entry_count() > 1;
+	       entry_count() > 1 &&
+	       (entry_count() == MOST_ENTRIES || atomic_load_explicit(&cannot_grow, memory_order_relaxed));
 }
 
 /* Maps by_index. Returns false if there is no memory. */
@@ -124,25 +140,85 @@ static bool make_index(void)
 	return index;
 }
 
-/* Maps the table for the first function of all. The caller holds the lock. Returns false if there is no
- * memory. */
-static bool make_table(void)
+/* Returns how many entries the table should have, as far as addresses and data are not limited. */
+static size_t entries_wanted(enum use use)
+{
+	size_t count = MOST_ENTRIES, now = entry_count();
+	struct rlimit addresses, data;
+	rlim_t limit;
+
+	/* A full table has become larger than was wanted. */
+	if (now > 1 && atomic_load_explicit(&functions.count, memory_order_relaxed) >= now / 2)
+		return now * GROWTH;
+	if (use == NAMED)
+		return LEAST_ENTRIES;
+	/* A filter of the program's may kill who asks for a limit. */
+	if (now == MOST_ENTRIES || fxt_is_filtered() || fxt_sys_getrlimit(RLIMIT_AS, &addresses) ||
+	    fxt_sys_getrlimit(RLIMIT_DATA, &data))
+		return count;
+	limit = addresses.rlim_cur < data.rlim_cur ? addresses.rlim_cur : data.rlim_cur;
+	while (count > LEAST_ENTRIES && count * sizeof(struct fxt_function) > limit / LIMIT_SHARE)
+		count /= GROWTH;
+	return count < LEAST_ENTRIES ? LEAST_ENTRIES : count;
+}
+
+static void note_part(size_t slot)
+{
+	size_t part = slot / PART_ENTRIES;
+
+	functions.has_any[part / 64] |= UINT64_C(1) << part % 64;
+}
+
+/* Copies the functions of the table to a larger one, in which nobody looks yet. */
+static void copy_functions(struct fxt_function *entries, size_t count)
+{
+	size_t from, slot;
+
+	memset(functions.has_any, 0, sizeof(functions.has_any));
+	for (from = 0; from < entry_count(); from++) {
+		const struct fxt_function *function = fxt_function_entry(from);
+		uintptr_t address = atomic_load_explicit(&function->address, memory_order_relaxed);
+
+		if (!address)
+			continue;
+		slot = fxt_function_slot((address >> 63 ? ~address : address) & ~UNLOADED);
+		while (atomic_load_explicit(&entries[slot % count].address, memory_order_relaxed))
+			slot++;
+		entries[slot % count] = *function;
+		note_part(slot % count);
+		if (function->index)
+			atomic_store_explicit(&atomic_load_explicit(&by_index,
+								    memory_order_relaxed)[function->index],
+					      &entries[slot % count], memory_order_release);
+	}
+}
+
+/* Makes the table, or a larger one. The caller holds the lock. Returns false if no function can be entered:
+ * there is no memory. */
+static bool make_table(enum use use)
 {
 	struct fxt_function *entries = NULL;
-	size_t count;
+	size_t now = entry_count(), count = entries_wanted(use);
 
-	if (entry_count() > 1)
+	if (count <= now)
 		return true;
+	if (atomic_load_explicit(&cannot_grow, memory_order_relaxed))
+		return !is_full();
 	if (!make_index())
 		return false;
-	for (count = MOST_ENTRIES; count >= LEAST_ENTRIES && !entries; count /= 4) {
+	for (; count >= LEAST_ENTRIES && count > now && !entries && table_count < TABLES; count /= GROWTH) {
 		entries = fxt_sys_memory(count * sizeof(*entries));
 		if (!entries)
 			continue;
+		copy_functions(entries, count);
+		tables[table_count].entries = fxt_function_entry(0);
+		tables[table_count++].count = now;
 		atomic_store_explicit(&fxt_functions.entries, entries, memory_order_relaxed);
 		atomic_store_explicit(&fxt_functions.mask, count - 1, memory_order_release);
 	}
-	return entries != NULL;
+	if (now > 1)
+		atomic_store_explicit(&cannot_grow, !entries, memory_order_relaxed);
+	return (entries || now > 1) && !is_full();
 }
 
 /* Returns whether the verdict alone does not say that each call of the function is recorded. */
@@ -189,28 +265,22 @@ static bool is_named(const struct fxt_function *function, const char *name, size
 }
 
 /* Lets others find the function, whose entry is filled. */
-static void publish(struct fxt_function *function, uintptr_t address, bool always_looks)
+static void publish(struct fxt_function *function, uintptr_t address, enum use use)
 {
 	atomic_store_explicit(&function->address,
-			      always_looks || needs_look(function) ? ~address : address,
+			      use == LOOKED_AT || needs_look(function) ? ~address : address,
 			      memory_order_release);
 }
 
-static void note_part(const struct fxt_function *function)
-{
-	size_t part = (size_t)(function - fxt_function_entry(0)) / PART_ENTRIES;
-
-	functions.has_any[part / 64] |= UINT64_C(1) << part % 64;
-}
-
 /* Finds a function or enters it: fxt_function_find(). */
-static const struct fxt_function *find(uintptr_t address, bool always_looks)
+static const struct fxt_function *find(uintptr_t address, enum use use)
 {
 	const struct fxt_function *known = look(address);
 	struct fxt_function *function = NULL;
 	size_t slot = fxt_function_slot(address), bytes;
 	const char *name, *file;
 	uint64_t mask;
+	bool may_enter;
 
 	if (known)
 		return known;
@@ -219,7 +289,7 @@ static const struct fxt_function *find(uintptr_t address, bool always_looks)
 		return NULL;
 	mask = lock_functions();
 
-	while (make_table()) {
+	for (may_enter = make_table(use); may_enter;) {
 		uintptr_t there;
 
 		function = fxt_function_entry(slot);
@@ -228,7 +298,7 @@ static const struct fxt_function *find(uintptr_t address, bool always_looks)
 			break;
 		if (there == (address | UNLOADED) &&
 		    is_named(function, name_of(address, &bytes, &file), bytes)) {
-			publish(function, address, always_looks);
+			publish(function, address, use);
 			break;
 		}
 		if (there) {
@@ -239,7 +309,7 @@ static const struct fxt_function *find(uintptr_t address, bool always_looks)
 			function = NULL;
 			break;
 		}
-		note_part(function);
+		note_part((size_t)(function - fxt_function_entry(0)));
 		function->number = atomic_fetch_add_explicit(&functions.count, 1, memory_order_relaxed) &
 				   (MOST_ENTRIES - 1);
 		name = name_of(address, &bytes, &file);
@@ -255,7 +325,7 @@ static const struct fxt_function *find(uintptr_t address, bool always_looks)
 					: FXT_FUNCTION_UNNAMED(address);
 		atomic_store_explicit(&atomic_load_explicit(&by_index, memory_order_relaxed)[function->index],
 				      function, memory_order_release);
-		publish(function, address, always_looks);
+		publish(function, address, use);
 		break;
 	}
 	unlock_functions(mask);
@@ -264,12 +334,17 @@ static const struct fxt_function *find(uintptr_t address, bool always_looks)
 
 const struct fxt_function *fxt_function_find(uintptr_t address)
 {
-	return find(address, false);
+	return find(address, ENTERED);
+}
+
+const struct fxt_function *fxt_function_find_named(uintptr_t address)
+{
+	return find(address, NAMED);
 }
 
 void fxt_function_find_slow(uintptr_t address)
 {
-	find(address, true);
+	find(address, LOOKED_AT);
 }
 
 const char *fxt_function_object_name(uintptr_t address, uintptr_t place, size_t *bytes, uint32_t *offset)
@@ -367,6 +442,8 @@ static void forget_all(void)
 	struct fxt_function *entries = atomic_load_explicit(&fxt_functions.entries, memory_order_relaxed);
 	size_t i;
 
+	for (i = 1; i < table_count; i++)
+		fxt_sys_madvise(tables[i].entries, tables[i].count * sizeof(*entries), MADV_DONTNEED);
 	/* The pages are given back: writing to each would copy what is shared with the parent. */
 	if (!fxt_sys_madvise(entries, entry_count() * sizeof(*entries), MADV_DONTNEED))
 		return;

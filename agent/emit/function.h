@@ -31,8 +31,9 @@ struct fxt_function {
 };
 
 /* The table of functions by address. Its number of entries is a power of two. Until a function is entered it
- * has a single entry, which is free: most programs have no instrumented functions, and limits of address
- * space also count memory that is never touched. The table becomes larger once. `entries` is stored before
+ * has a single entry, which is free. It is small while it is used for the names of functions that make
+ * objects, because limits of address space and of data also count memory that is never touched. When the
+ * table becomes larger, its functions are copied, and the smaller table stays. `entries` is stored before
  * `mask` then, so a reader that loads `mask` first never looks behind the end of the table. */
 struct fxt_functions {
 	_Atomic uintptr_t mask;         /* the number of entries minus one */
@@ -49,7 +50,10 @@ extern uint32_t fxt_functions_none_defined[FXT_STRING_MAX_INDEX + 1] __attribute
  * files. May be called in any context. */
 const struct fxt_function *fxt_function_find(uintptr_t address);
 
-/* Does the same for a function that is never to be entered by the quick way. */
+/* Does the same for a function that need not be found quickly: only its name is asked for. */
+const struct fxt_function *fxt_function_find_named(uintptr_t address);
+
+/* Does what fxt_function_find() does for a function that is never to be entered by the quick way. */
 void fxt_function_find_slow(uintptr_t address);
 
 /* Writes the event of a function whose entry has been removed, in the general case. */

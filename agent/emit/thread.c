@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 
+#include "agent/base/growing_table.h"
 #include "agent/base/koid.h"
 #include "agent/base/parts.h"
 #include "agent/base/stack.h"
@@ -40,7 +41,8 @@ struct fxt_threads fxt_threads;
 static struct {
 	uint32_t next_look;             /* the state that find_state() tests next (under fxt_threads.lock) */
 	atomic_uint next_index;
-} states;
+	struct fxt_growing_table list;  /* the memory of fxt_threads.list (under fxt_threads.lock) */
+} states = {.list.most_bytes = FXT_THREAD_STATES_MAX * sizeof(struct fxt_thread *)};
 
 /* -- Pages ------------------------------------------------------------------------------------- */
 
@@ -353,7 +355,7 @@ static void end_life(struct fxt_thread *thread)
 /* Returns a state that no thread uses, or NULL. The caller holds the lock of fxt_threads. */
 static struct fxt_thread *find_state(uint32_t pid)
 {
-	struct fxt_thread *thread;
+	struct fxt_thread *thread, **list;
 	uint32_t i;
 
 	for (i = 0; i < LOOKS && i < fxt_threads.count; i++) {
@@ -365,10 +367,10 @@ static struct fxt_thread *find_state(uint32_t pid)
 			continue;
 		return thread;
 	}
-	if (!fxt_threads.list)
-		fxt_threads.list = fxt_sys_memory(FXT_THREAD_STATES_MAX * sizeof(*fxt_threads.list));
-	if (!fxt_threads.list || fxt_threads.count == FXT_THREAD_STATES_MAX)
+	list = fxt_growing_table(&states.list, (fxt_threads.count + 1) * sizeof(*fxt_threads.list));
+	if (!list)
 		return NULL;
+	fxt_threads.list = list;
 	thread = fxt_sys_memory(sizeof(*thread));
 	if (!thread)
 		return NULL;

@@ -5,6 +5,7 @@
  * found no room. See lanes.h and threads.h, and docs/sharing-chunks.md. */
 #include <linux/membarrier.h>
 
+#include "agent/base/growing_table.h"
 #include "clock.h"
 #include "counter.h"
 #include "threads.h"
@@ -24,7 +25,8 @@ static struct {
 	struct fxt_thread **list;
 	atomic_uint count;
 	uint32_t next;                  /* the one that is looked at next */
-} holders;
+	struct fxt_growing_table memory;        /* of `list` */
+} holders = {.memory.most_bytes = FXT_THREAD_STATES_MAX * sizeof(struct fxt_thread *)};
 
 void fxt_chunks_start(void)
 {
@@ -67,6 +69,7 @@ static bool holds_chunk(const struct fxt_thread *thread)
 /* The thread has stored its hold before this; another may just be taking it off the list. */
 void fxt_chunks_note(struct fxt_thread *thread)
 {
+	struct fxt_thread **list;
 	uint32_t count;
 	uint64_t mask;
 
@@ -74,10 +77,10 @@ void fxt_chunks_note(struct fxt_thread *thread)
 	if (atomic_load_explicit(&thread->is_holder, memory_order_relaxed) || fxt_may_not_lock())
 		return;
 	mask = fxt_lock(&fxt_threads.lock);
-	if (!holders.list)
-		holders.list = fxt_sys_memory(FXT_THREAD_STATES_MAX * sizeof(*holders.list));
 	count = atomic_load_explicit(&holders.count, memory_order_relaxed);
-	if (holders.list && count < FXT_THREAD_STATES_MAX) {
+	list = fxt_growing_table(&holders.memory, (count + 1) * sizeof(*holders.list));
+	if (list) {
+		holders.list = list;
 		holders.list[count] = thread;
 		atomic_store_explicit(&holders.count, count + 1, memory_order_relaxed);
 		atomic_store_explicit(&thread->is_holder, true, memory_order_relaxed);

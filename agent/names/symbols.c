@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "agent/base/growing_table.h"
 #include "agent/base/loaded.h"
 #include "module.h"
 #include "writer/apart.h"
@@ -16,20 +17,25 @@ enum {
 	MAX_MODULES = 512,
 	MAPS_BYTES = 8192,              /* longer lines of /proc/self/maps are left out */
 	PATH_BYTES = 4096,
-	/* room for the paths of most processes; TEXT_BYTES of address space are mapped for more */
-	PATHS_BYTES = 16 << 10,
-	/* room for names that stand in no file; only pages that are used are touched */
-	TEXT_BYTES = 16 << 20,
+	PATHS_BYTES = 16 << 10,         /* room for the paths of most processes */
+	TEXT_BYTES = 16 << 20,          /* as much room there may be for names that stand in no file */
 };
 
-static struct fxt_module modules[MAX_MODULES];
+static struct fxt_growing_table module_table = {.most_bytes = MAX_MODULES * sizeof(struct fxt_module)};
+static struct fxt_module *modules;      /* its memory, which stays where it is */
 static unsigned module_count, removed_count;
 /* Odd while modules change, for readers without the lock. */
 static atomic_uint module_version;
-static struct {
-	char *text;
-	size_t used;
-} arena;
+static struct fxt_growing_table texts = {.most_bytes = TEXT_BYTES};
+static size_t texts_used;
+
+/* Returns room for so much text, or NULL if there is none. What is kept of it is added to texts_used. */
+static char *room_for_text(size_t bytes)
+{
+	char *text = bytes <= TEXT_BYTES ? fxt_growing_table(&texts, texts_used + bytes) : NULL;
+
+	return text ? text + texts_used : NULL;
+}
 
 /* -- Modules ----------------------------------------------------------------------------------- */
 
@@ -72,18 +78,17 @@ static const char *keep_text(const char *text)
 	static char near[PATHS_BYTES];
 	static size_t near_used;
 	size_t bytes = strlen(text) + 1;
+	char *kept;
 
 	if (bytes <= PATHS_BYTES - near_used) {
 		near_used += bytes;
 		return memcpy(near + near_used - bytes, text, bytes);
 	}
-	if (!arena.text)
-		arena.text = fxt_sys_memory(TEXT_BYTES);
-	if (!arena.text || arena.used + bytes > TEXT_BYTES)
+	kept = room_for_text(bytes);
+	if (!kept)
 		return NULL;
-	memcpy(arena.text + arena.used, text, bytes);
-	arena.used += bytes;
-	return arena.text + arena.used - bytes;
+	texts_used += bytes;
+	return memcpy(kept, text, bytes);
 }
 
 /* Takes a module's addresses away. The symbols that were read stay, because names point into them, and the
@@ -98,7 +103,7 @@ static void remove_module(struct fxt_module *module)
  * there is no room. */
 static struct fxt_module *find_or_make_module(const struct group *group)
 {
-	struct fxt_module *module;
+	struct fxt_module *module, *table;
 	const char *name, *p;
 
 	for (module = modules; group->path[0] && module < modules + module_count; module++) {
@@ -108,8 +113,10 @@ static struct fxt_module *find_or_make_module(const struct group *group)
 			return module;
 		}
 	}
-	if (module_count == MAX_MODULES)
+	table = fxt_growing_table(&module_table, (module_count + 1) * sizeof(*module));
+	if (!table)
 		return NULL;
+	modules = table;
 	memset(module = &modules[module_count++], 0, sizeof(*module));
 	module->offset = group->offset;
 	if (group->path[0]) {
@@ -350,11 +357,9 @@ static const char *made_name(const char *module, uintptr_t offset, size_t *bytes
 	size_t n = 0, length = strlen(module);
 
 	*bytes = 1;
-	if (!arena.text)
-		arena.text = fxt_sys_memory(TEXT_BYTES);
-	if (!arena.text || arena.used + length + 20 > TEXT_BYTES)
+	out = room_for_text(length + 20);
+	if (!out)
 		return "?";
-	out = arena.text + arena.used;
 	memcpy(out, module, length);
 	if (length)
 		out[length++] = '+';
@@ -365,7 +370,7 @@ static const char *made_name(const char *module, uintptr_t offset, size_t *bytes
 	while (offset /= 16);
 	while (n)
 		out[length++] = number[--n];
-	arena.used += length;
+	texts_used += length;
 	*bytes = length;
 	return out;
 }
@@ -373,19 +378,19 @@ static const char *made_name(const char *module, uintptr_t offset, size_t *bytes
 /* Returns the name as UTF-8, which the trace requires. Symbol names may be any bytes. */
 static const char *clean(const char *text, size_t *bytes)
 {
+	char *out;
 	size_t i;
 
 	for (i = 0; i < *bytes && !(text[i] & 0x80); i++)
 		;
 	if (i == *bytes)
 		return text;
-	if (!arena.text)
-		arena.text = fxt_sys_memory(TEXT_BYTES);
-	if (!arena.text || arena.used + *bytes > TEXT_BYTES)
+	out = room_for_text(*bytes);
+	if (!out)
 		return made_name("", 0, bytes);
-	*bytes = fxt_utf8_clean(arena.text + arena.used, text, *bytes, *bytes);
-	arena.used += *bytes;
-	return arena.text + arena.used - *bytes;
+	*bytes = fxt_utf8_clean(out, text, *bytes, *bytes);
+	texts_used += *bytes;
+	return out;
 }
 
 const char *fxt_symbol_name(uintptr_t address, size_t *bytes)

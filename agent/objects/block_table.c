@@ -10,19 +10,25 @@
 #define FREE ((uintptr_t)0)
 #define CLAIMED ((uintptr_t)1)
 
-/* The address of the buckets, and in its lowest bits, which those of a page do not use, the logarithm of how
- * many there are. So both change at once. 0: there are none. */
-static _Atomic uintptr_t table;
-enum { BITS_MASK = 63 };
+/* The table is made in parts, because limits of address space and of data count memory that is never touched.
+ * NULL: no block has needed the part. */
+enum {
+	PART_BITS = 7,                  /* 64 KiB, for 4 MiB of a heap with the defaults */
+	PART_BUCKETS = 1 << PART_BITS,
+	PARTS = 1 << (FXT_BLOCK_BUCKET_BITS - PART_BITS),
+	PART_BYTES = PART_BUCKETS * sizeof(struct fxt_block_bucket),
+};
 
-static size_t bytes_of(unsigned bits)
-{
-	return sizeof(struct fxt_block_bucket) << bits;
-}
+static _Atomic(void *) parts[PARTS];
+/* the logarithm of how many buckets there may be; 0: nobody has asked yet */
+static _Atomic unsigned table_bits;
 
-static struct fxt_block_bucket *buckets_of(uintptr_t all)
+/* Returns the smaller one of two limits, as the kernel gives them. */
+static rlim_t lower(rlim_t limit, int resource)
 {
-	return (struct fxt_block_bucket *)(all & ~(uintptr_t)BITS_MASK);
+	struct rlimit other;
+
+	return fxt_sys_getrlimit(resource, &other) || limit < other.rlim_cur ? limit : other.rlim_cur;
 }
 
 /* Returns the logarithm of how many buckets the table may have. A filter of the program's may kill who asks
@@ -30,35 +36,42 @@ static struct fxt_block_bucket *buckets_of(uintptr_t all)
 static unsigned bits_allowed(void)
 {
 	unsigned bits = FXT_BLOCK_BUCKET_BITS;
-	struct rlimit limit;
+	rlim_t limit;
 
-	if (fxt_is_filtered() || fxt_sys_getrlimit(RLIMIT_AS, &limit))
+	if (fxt_is_filtered())
 		return FXT_BLOCK_BUCKET_BITS_LIMITED;
+	limit = lower(lower(RLIM_INFINITY, RLIMIT_AS), RLIMIT_DATA);
 	while (bits > FXT_BLOCK_BUCKET_BITS_LIMITED &&
-	       bytes_of(bits) > limit.rlim_cur / FXT_BLOCK_LIMIT_SHARE)
+	       sizeof(struct fxt_block_bucket) << bits > limit / FXT_BLOCK_LIMIT_SHARE)
 		bits--;
 	return bits;
 }
 
-/* Makes the table. Where that many addresses are not to be had, it becomes smaller. Returns the value of
- * `table`, or 0. */
-static uintptr_t make_table(void)
+/* Returns the logarithm of how many buckets the table has, and decides it if `make`. Returns 0 if there is no
+ * table. */
+static unsigned bits_of_table(bool make)
 {
-	enum { LEAST_BITS = 7 };
-	unsigned bits = bits_allowed();
-	uintptr_t all = 0;
-	void *made = fxt_sys_memory(bytes_of(bits));
+	unsigned bits = atomic_load_explicit(&table_bits, memory_order_relaxed), none = 0;
 
-	while (!made && bits > LEAST_BITS)
-		made = fxt_sys_memory(bytes_of(--bits));
-	if (!made)
-		return atomic_load_explicit(&table, memory_order_acquire);
+	if (bits || !make)
+		return bits;
+	bits = bits_allowed();
+	return atomic_compare_exchange_strong(&table_bits, &none, bits) ? bits : none;
+}
+
+/* Returns a part, or NULL if it is not there; makes it if `make`. */
+static struct fxt_block_bucket *part_of(size_t number, bool make)
+{
+	_Atomic(void *) *part = &parts[number >> PART_BITS];
+	void *there = atomic_load_explicit(part, memory_order_acquire);
+
+	if (there || !make)
+		return there;
+	there = fxt_lazy_table(part, PART_BYTES);
 	/* A huge page would take the memory of 5000 buckets for one. */
-	fxt_sys_madvise(made, bytes_of(bits), MADV_NOHUGEPAGE);
-	if (atomic_compare_exchange_strong(&table, &all, (uintptr_t)made | bits))
-		return (uintptr_t)made | bits;
-	fxt_sys_munmap(made, bytes_of(bits));
-	return all;
+	if (there)
+		fxt_sys_madvise(there, PART_BYTES, MADV_NOHUGEPAGE);
+	return there;
 }
 
 /* Returns how many bits of an address do not matter to where a block can be: blocks that begin in so small a
@@ -87,11 +100,15 @@ static size_t number_of(uintptr_t block, unsigned bits)
 
 struct fxt_block_bucket *fxt_block_bucket(uintptr_t block, bool make)
 {
-	uintptr_t all = atomic_load_explicit(&table, memory_order_acquire);
+	unsigned bits = bits_of_table(make);
+	struct fxt_block_bucket *part;
+	size_t number;
 
-	if (!all && make)
-		all = make_table();
-	return all ? buckets_of(all) + number_of(block, all & BITS_MASK) : NULL;
+	if (!bits)
+		return NULL;
+	number = number_of(block, bits);
+	part = part_of(number, make);
+	return part ? part + number % PART_BUCKETS : NULL;
 }
 
 void fxt_block_touch(struct fxt_block_bucket *bucket)
@@ -150,8 +167,9 @@ int fxt_block_claim_for(struct fxt_block_bucket *bucket, uintptr_t block)
 
 void fxt_block_table_empty(void)
 {
-	uintptr_t all = atomic_load(&table);
+	size_t i;
 
-	if (all && fxt_sys_madvise(buckets_of(all), bytes_of(all & BITS_MASK), MADV_DONTNEED))
-		atomic_store(&table, 0);
+	for (i = 0; i < PARTS; i++)
+		if (atomic_load_explicit(&parts[i], memory_order_relaxed))
+			fxt_lazy_table_empty(&parts[i], PART_BYTES);
 }

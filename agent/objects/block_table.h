@@ -21,10 +21,10 @@
 #define FXT_BLOCK_IS_GONE ((uintptr_t)2)
 
 /* The table has 2^17 buckets: places for a million blocks. With the defaults a block in 500 finds none where
- * the heap has 24 GiB, and one in 100 where it has 32. That takes 56 MiB of addresses, fewer than the C
- * library reserves for the heap of one thread, and memory for the pages that are used: neighbours in the heap
- * have neighbouring buckets. Where the program's addresses are limited, the table takes no more than a part
- * of the limit, but has at least 2^13 buckets, which take 3.5 MiB. */
+ * the heap has 24 GiB, and one in 100 where it has 32. It is made in parts of 64 KiB, so a program with
+ * little heap takes few of its 64 MiB of addresses: neighbours in the heap have neighbouring buckets. Where
+ * the program's addresses or its data are limited, the table takes no more than a part of the limit, but may
+ * have 2^13 buckets, which take 4 MiB. */
 enum {
 	FXT_BLOCK_WAYS = 8,
 	FXT_BLOCK_BUCKET_BITS = 17,

@@ -64,7 +64,7 @@ static struct fxt_label name(enum fxt_label_kind kind, enum fxt_label_how how, u
 	if (label.text) {
 		label.how = FXT_LABEL_SYMBOL;
 	} else {
-		function = fxt_function_find(place - 1);
+		function = fxt_function_find_named(place - 1);
 		label.text = function ? function->name : NULL;
 		bytes = function ? function->bytes : 0;
 	}
@@ -98,7 +98,7 @@ const char *fxt_label_place(struct fxt_thread *thread, uintptr_t place, size_t *
 						      .since_ns = thread->last_ns});
 			return text;
 		}
-		function = fxt_function_find(place - 1);
+		function = fxt_function_find_named(place - 1);
 	}
 	if (!function)
 		return NULL;
@@ -351,7 +351,7 @@ void fxt_labels_tell_owed(struct fxt_thread *thread, uint64_t before_ns)
 
 	while ((slot = fxt_owed_take(&owed, thread->tid, before_ns)) >= 0) {
 		if (owed.kind == FXT_LABEL_NONE)
-			fxt_function_find(owed.place - 1);
+			fxt_function_find_named(owed.place - 1);
 		else if (owed.kind == FXT_LABEL_BLOCK)
 			tell_owed_block(thread, &owed);
 		else

@@ -356,6 +356,11 @@ void fxt_label_bury_variables(void)
 	fxt_unlock(&table_lock, mask);
 }
 
+void fxt_label_table_prepare(void)
+{
+	get_table();
+}
+
 void fxt_label_table_empty(void)
 {
 	uint64_t mask = fxt_lock(&table_lock);

@@ -53,6 +53,9 @@ enum fxt_entered {
  * the lock. */
 enum fxt_entered fxt_label_enter(uintptr_t key, const struct fxt_label_detail *new);
 
+/* Makes the table, which is otherwise made for the first object. */
+void fxt_label_table_prepare(void);
+
 /* Empties the table. Takes the lock. */
 void fxt_label_table_empty(void);
 /* Does so in the child of a fork, where another thread of the parent may have had the lock. */

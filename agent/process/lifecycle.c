@@ -17,6 +17,7 @@
 #include "config.h"
 #include "control.h"
 #include "follow.h"
+#include "locked_memory.h"
 #include "part_table.h"
 #include "writer/apart.h"
 #include "writer/fxt_encode.h"
@@ -77,6 +78,7 @@ bool fxt_agent_start(const struct fxt_call_names *calls)
 	atomic_store(&fxt_agent.state, FXT_ON);
 	if (!fxt_agent.config.dormant && fxt_agent_file())
 		fxt_gate_set(fxt_agent.config.categories);
+	fxt_may_be_real_time(0);
 	return true;
 }
 

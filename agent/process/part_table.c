@@ -25,6 +25,7 @@
 #include "agent/emit/thread.h"
 #include "agent/objects/blocks.h"
 #include "agent/objects/label.h"
+#include "agent/objects/label_table.h"
 #include "agent/objects/mappings.h"
 #include "agent/objects/requests.h"
 #include "control.h"
@@ -140,7 +141,8 @@ static const struct fxt_part table[] = {
 	{"links between parent and child: a process of its own, whose parent expects it",
 	 .child = fxt_parent_after_fork, .deferred = draw_birth, .thread_ends = fxt_parent_forget},
 	{"waits: nobody waits",
-	 .child = fxt_wait_after_fork, .thread_ends = release_joiners, .thread_is_gone = fxt_wait_abandon},
+	 .prepare = fxt_wait_prepare, .child = fxt_wait_after_fork, .thread_ends = release_joiners,
+	 .thread_is_gone = fxt_wait_abandon},
 	{"explanations: the thread's readings are those of a new thread", .deferred = read_usage},
 	{"tasks that open files: none is at work", .child = fxt_apart_after_fork},
 	{"counters: due at once",
@@ -150,8 +152,8 @@ static const struct fxt_part table[] = {
 	{"failures: each call site may fail for the first time",
 	 .child = fxt_failures_again, .again = fxt_failures_again},
 	{"names of objects: no object has been told of",
-	 .child = fxt_labels_after_fork, .again = fxt_labels_again, .deferred = tell_labels,
-	 .exits = rest_of_labels},
+	 .prepare = fxt_label_table_prepare, .child = fxt_labels_after_fork, .again = fxt_labels_again,
+	 .deferred = tell_labels, .exits = rest_of_labels},
 	{"descriptors: the parent's are open, and belong to it",
 	 .start = fxt_fds_start, .mode = fxt_fds_mode, .child = fxt_fds_after_fork, .again = fxt_fds_again},
 	{"streams: the child's ends are its parent's", .start = fxt_endpoints_start},

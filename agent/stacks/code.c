@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "agent/base/lazy_table.h"
+#include "agent/base/growing_table.h"
 
 enum {
 	HEAD_BITS = 12,
@@ -34,15 +34,21 @@ struct table {
 	struct entry entries[ENTRIES];
 };
 
-static _Atomic(void *) table, modules;
+static struct fxt_growing_table table = {.most_bytes = sizeof(struct table)};
+static struct fxt_growing_table modules = {.most_bytes = FXT_CODE_MODULES * sizeof(struct fxt_code_module)};
 static atomic_uint module_count, generation;
 static atomic_uint own;                 /* the number of our own module, and 1; 0: not looked for */
 
 /* -- Modules --------------------------------------------------------------------------------------- */
 
+static struct fxt_code_module *module_list(void)
+{
+	return (struct fxt_code_module *)atomic_load_explicit(&modules.memory, memory_order_acquire);
+}
+
 struct fxt_code_module *fxt_code_module(unsigned number)
 {
-	return (struct fxt_code_module *)atomic_load_explicit(&modules, memory_order_acquire) + (number - 1);
+	return module_list() + (number - 1);
 }
 
 #ifdef DLFO_STRUCT_HAS_EH_DBASE
@@ -135,11 +141,17 @@ static bool is_loaded(const struct fxt_code_module *module)
 	       there.dlfo_link_map == module->map && (uintptr_t)there.dlfo_map_end == module->high;
 }
 
+/* Returns the list of modules, in which there is room for one more than `count`; NULL: there is none. */
+static struct fxt_code_module *modules_with(unsigned count)
+{
+	return fxt_growing_table(&modules, (count + 1) * sizeof(struct fxt_code_module));
+}
+
 /* Returns the number of a module, which is entered if it is new; 0: there is no room. */
 static unsigned number_of(const struct found *found)
 {
-	struct fxt_code_module *list = fxt_lazy_table(&modules, FXT_CODE_MODULES * sizeof(*list)), *module;
 	unsigned count = atomic_load_explicit(&module_count, memory_order_acquire), i;
+	struct fxt_code_module *list = modules_with(count), *module;
 	uintptr_t low = (uintptr_t)found->in.dlfo_map_start;
 
 	if (!list)
@@ -151,7 +163,7 @@ static unsigned number_of(const struct found *found)
 	if (count >= FXT_CODE_MODULES)
 		return 0;
 	i = atomic_fetch_add(&module_count, 1);
-	if (i >= FXT_CODE_MODULES)
+	if (!modules_with(i))
 		return 0;
 	module = &list[i];
 	module->high = (uintptr_t)found->in.dlfo_map_end;
@@ -196,7 +208,7 @@ unsigned fxt_code_own(void)
 
 void fxt_code_unloaded(void)
 {
-	struct fxt_code_module *list = atomic_load_explicit(&modules, memory_order_acquire);
+	struct fxt_code_module *list = module_list();
 	unsigned count = atomic_load_explicit(&module_count, memory_order_acquire), i;
 	bool any = false;
 
@@ -249,6 +261,13 @@ static uint64_t pack(const struct fxt_code *code)
 	       ((uint64_t)code->rule.saved_fp & mask) << FXT_CODE_SAVED_FP_SHIFT;
 }
 
+/* Makes the table reach as far as an entry. Returns false if there is no memory. */
+static bool reaches(uint32_t number)
+{
+	return fxt_growing_table(&table, offsetof(struct table, entries) +
+						 (number + 1) * sizeof(struct entry));
+}
+
 /* Finds out about an address, and keeps that in the list that begins at `head`. Returns it as a word. */
 static __attribute__((noinline)) uint64_t learn_word(struct table *all, _Atomic uint32_t *head, uint64_t key,
 						     uintptr_t place)
@@ -257,10 +276,11 @@ static __attribute__((noinline)) uint64_t learn_word(struct table *all, _Atomic 
 	struct fxt_code code = learn(place);
 	uint64_t word = pack(&code);
 
-	if (atomic_load_explicit(&all->count, memory_order_relaxed) >= ENTRIES - 1)
+	number = atomic_load_explicit(&all->count, memory_order_relaxed) + 1;
+	if (number >= ENTRIES || !reaches(number))
 		return word;
 	number = atomic_fetch_add_explicit(&all->count, 1, memory_order_relaxed) + 1;
-	if (number >= ENTRIES)
+	if (number >= ENTRIES || !reaches(number))
 		return word;
 	all->entries[number].key = key;
 	all->entries[number].code = word;
@@ -273,7 +293,7 @@ static __attribute__((noinline)) uint64_t learn_word(struct table *all, _Atomic 
 
 uint64_t fxt_code_word(uintptr_t place)
 {
-	struct table *all = fxt_lazy_table(&table, sizeof(*all));
+	struct table *all = fxt_growing_table(&table, offsetof(struct table, entries));
 	uint64_t key = place | (uint64_t)fxt_code_generation() << GENERATION_SHIFT;
 	const struct entry *entry;
 	_Atomic uint32_t *head;

@@ -2,7 +2,7 @@
  * their hash. Two threads that make the same node at the same moment make two. */
 #include "stack_nodes.h"
 
-#include "agent/base/lazy_table.h"
+#include "agent/base/growing_table.h"
 #include "code.h"
 
 enum { HEAD_BITS = 13, HEADS = 1 << HEAD_BITS, GENERATION_SHIFT = 48 };
@@ -13,12 +13,11 @@ struct table {
 	struct fxt_stack_node nodes[FXT_STACK_NODES];
 };
 
-/* It takes 8 MiB of addresses, and memory for the pages that are used. */
-static _Atomic(void *) table;
+static struct fxt_growing_table table = {.most_bytes = sizeof(struct table)};   /* struct table */
 
 struct fxt_stack_node *fxt_stack_node(uint32_t number)
 {
-	return &((struct table *)atomic_load_explicit(&table, memory_order_acquire))->nodes[number];
+	return &((struct table *)atomic_load_explicit(&table.memory, memory_order_acquire))->nodes[number];
 }
 
 static _Atomic uint32_t *head_of(struct table *all, uint64_t key, uint32_t caller)
@@ -29,16 +28,24 @@ static _Atomic uint32_t *head_of(struct table *all, uint64_t key, uint32_t calle
 	return &all->heads[mixed >> (64 - HEAD_BITS)];
 }
 
+/* Makes the table reach as far as a node. Returns false if there is no memory. */
+static bool reaches(uint32_t number)
+{
+	return fxt_growing_table(&table, offsetof(struct table, nodes) +
+						 (number + 1) * sizeof(struct fxt_stack_node));
+}
+
 static uint32_t make(struct table *all, _Atomic uint32_t *head, uint64_t key, uint32_t caller,
 		     uint16_t module)
 {
 	uint32_t number, first = atomic_load_explicit(head, memory_order_relaxed);
 	struct fxt_stack_node *node;
 
-	if (atomic_load_explicit(&all->count, memory_order_relaxed) >= FXT_STACK_NODES - 1)
+	number = atomic_load_explicit(&all->count, memory_order_relaxed) + 1;
+	if (number >= FXT_STACK_NODES || !reaches(number))
 		return 0;
 	number = atomic_fetch_add_explicit(&all->count, 1, memory_order_relaxed) + 1;
-	if (number >= FXT_STACK_NODES)
+	if (number >= FXT_STACK_NODES || !reaches(number))
 		return 0;
 	node = &all->nodes[number];
 	node->key = key;
@@ -68,7 +75,7 @@ static uint32_t node_of(struct table *all, uint64_t key, uint32_t caller, uint16
 
 uint32_t fxt_stack_node_of(const struct fxt_walk *walk)
 {
-	struct table *all = fxt_lazy_table(&table, sizeof(*all));
+	struct table *all = fxt_growing_table(&table, offsetof(struct table, nodes));
 	uint64_t generation = (uint64_t)fxt_code_generation() << GENERATION_SHIFT;
 	unsigned left = walk->count;
 	uint32_t number = 0;

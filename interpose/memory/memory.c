@@ -7,6 +7,7 @@
 
 #include "agent/objects/label.h"
 #include "agent/objects/mappings.h"
+#include "agent/process/locked_memory.h"
 #include "interpose/engine/mapped.h"
 #include "spare.h"
 
@@ -152,6 +153,40 @@ FXT_EXPORT void *mremap(void *old_address, size_t old_size, size_t new_size, int
 		      (uintptr_t)__builtin_return_address(0));
 }
 
+/* -- Locked memory: agent/process/locked_memory.h -------------------------------------------------- */
+
+#define LOCK_ALL(call)                                                  \
+	bool is_done = fxt_lock_all_begins(flags);                      \
+	int result = is_done ? 0 : call;                                \
+									\
+	fxt_lock_all_ends(flags, !result);
+
+#define UNLOCK_ALL(call)                \
+	int result = call;              \
+					\
+	if (!result)                    \
+		fxt_unlocked_all();
+
+FXT_REAL(int, mlockall, (int flags), (flags))
+FXT_REAL(int, munlockall, (void), ())
+
+static int lock_all(int flags)
+{
+	LOCK_ALL(real_mlockall(flags))
+	return result;
+}
+
+static int unlock_all(void)
+{
+	UNLOCK_ALL(real_munlockall())
+	return result;
+}
+
+FXT_TRACED(malloc, int, mlockall, mlockall, lock_all, BLOCKS(flags), INT, (int, flags, INT))
+FXT_EXPORTED(malloc, int, mlockall, lock_all, (int, flags, INT))
+FXT_TRACED(malloc, int, munlockall, munlockall, unlock_all, QUICK, INT, (void, , NONE))
+FXT_EXPORTED(malloc, int, munlockall, unlock_all, (void, , NONE))
+
 /* -- The table, and what is done by number ------------------------------------------------------- */
 
 static pointer sparing_map(struct fxt_by_number *call, void *addr, size_t length, int flags)
@@ -205,6 +240,23 @@ static pointer resize_by_number(struct fxt_by_number *call, void *old_address, s
 	return result;
 }
 
+static int lock_all_by_number(struct fxt_by_number *call, int flags)
+{
+	LOCK_ALL((int)fxt_by_number_make(call))
+	call->result = result;
+	return result;
+}
+
+static int unlock_all_by_number(struct fxt_by_number *call)
+{
+	UNLOCK_ALL((int)fxt_by_number_make(call))
+	return result;
+}
+
+#define FXT_NUMBER_mlockall , MLOCKALL_BY_NUMBER
+#define FXT_NUMBER_munlockall , MUNLOCKALL_BY_NUMBER
+#define MLOCKALL_BY_NUMBER(...) lock_all_by_number(call_, __VA_ARGS__)
+#define MUNLOCKALL_BY_NUMBER(...) unlock_all_by_number(call_)
 #define FXT_NUMBER_mmap , MMAP_BY_NUMBER
 #define FXT_NUMBER_munmap , MUNMAP_BY_NUMBER
 #define FXT_NUMBER_mremap , MREMAP_BY_NUMBER

@@ -10,6 +10,7 @@
 #include "agent/arrows/flow.h"
 #include "agent/arrows/task_life.h"
 #include "agent/emit/call_stack.h"
+#include "agent/process/locked_memory.h"
 
 /* There is room for so many threads that were made and have not run yet. Of others it is not shown who made
  * them and when they end. */
@@ -73,6 +74,7 @@ static struct fxt_start begin(struct fxt_start *start)
 
 	atomic_store(&start->in_use, false);
 	begun_here = true;
+	fxt_may_be_real_time(0);
 	self = own.cause.at_ns ? fxt_enter(FXT_CAT_pthread) : NULL;
 	if (self) {
 		fxt_thread_has_stack(self, own.stack_low, own.stack_bytes);

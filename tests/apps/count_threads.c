@@ -15,6 +15,7 @@
 	X(pthread, sem_destroy) X(pthread, pthread_key_create)                                          \
 	X(pthread, pthread_key_delete) X(pthread, pthread_cancel) X(pthread, pthread_kill)              \
 	X(pthread, pthread_sigqueue) X(pthread, pthread_exit) X(pthread, sched_yield)                   \
+	X(pthread, sched_setscheduler) X(pthread, pthread_setschedparam)                                \
 	X(pthread, mtx_init) X(pthread, mtx_lock) X(pthread, mtx_trylock) X(pthread, mtx_timedlock)     \
 	X(pthread, mtx_unlock) X(pthread, mtx_destroy) X(pthread, cnd_init) X(pthread, cnd_wait)        \
 	X(pthread, cnd_timedwait) X(pthread, cnd_signal) X(pthread, cnd_broadcast)                      \
@@ -102,6 +103,7 @@ static void use_other_threads(void)
 	pthread_t thread;
 	void *result;
 	sem_t sem;
+	const struct sched_param usual = {.sched_priority = 0};
 	int left;
 
 	NEED(CALL(pthread_create, &thread, NULL, leave, &sem) == 0);
@@ -113,6 +115,9 @@ static void use_other_threads(void)
 	NEED(CALL(pthread_cancel, thread) == 0);
 	NEED(CALL(pthread_join, thread, &result) == 0 && result == PTHREAD_CANCELED);
 	NEED(CALL(sched_yield) == 0);
+	NEED(CALL(sched_setscheduler, 0, SCHED_OTHER, &usual) == 0);
+	NEED(CALL(sched_setscheduler, 0, 1000 + (int)random_number(30), &usual) == -1);
+	NEED(CALL(pthread_setschedparam, pthread_self(), SCHED_OTHER, &usual) == 0);
 	NEED(CALL(sem_init, &sem, 0, 5) == 0);
 	NEED(CALL(sem_getvalue, &sem, &left) == 0 && left == 5);
 	NEED(CALL(sem_destroy, &sem) == 0);

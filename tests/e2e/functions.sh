@@ -53,8 +53,9 @@ grep -v '^function:function ' places.found | cmp -s places.named - ||
 is "more than places: calls of the others" "function:function $rest" \
 	"$(grep '^function:function ' places.found)"
 
-# Where address space is limited, the table is smaller or missing, and the symbols cannot be read. The program
-# still does the same, no call is missing, and none has another's name.
+# Where address space is limited, the table is smaller or missing, and the symbols cannot be read: a function
+# is called by its file and address then. The program still does the same, no call is missing, and none has
+# another's name.
 functions=$((5000 + $(random_below 30000)))
 compared=0
 for ((limit = 12000 + $(random_below 300); limit < 30000;
@@ -72,6 +73,7 @@ for ((limit = 12000 + $(random_below 300); limit < 30000;
 		"$(fxt report --json limited.fxt |
 			python3 -c 'import json, sys; print(json.load(sys.stdin)["trace"]["attempted"])')"
 	is "$limit KiB: names that no function has" "" "$(cut -d' ' -f1 limited.found |
+		grep -v '^function:many_functions+0x' |
 		grep -vxF -e function:function -e 'function:?' -f <(cut -d' ' -f1 limited.said))"
 	rm -f limited.fxt
 done

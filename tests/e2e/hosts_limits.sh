@@ -49,6 +49,68 @@ complete stack
 EXPECT="$cannot_grow|cannot write .* memory" host as "$apps/host_limits" 50000 as 40
 limited as.from_the_start "ulimit -v 65536" "$apps/host_limits" 50000
 
+# How much data the program can have where data is limited, and how many addresses and data it takes where
+# nothing is. What the agent takes of both is the library's own 4.5 MiB, tables that grow with use, and, of
+# addresses alone, the trace: at most so many KiB in a small program.
+data_kib=5120 addresses_kib=16384
+within()
+{
+	count comparison
+	test "$2" -le "$3" || fail "$1: $2 are more than $3"
+}
+for limit in 12000 $((16000 + $(random_below 16000))); do
+	read -r least _ <<<"$(ulimit -d $limit && bare "$apps/host_memory" data 100)"
+	least=$((least - data_kib / 1024))
+	for mode in $MODES; do
+		read -r taken _ <<<"$(ulimit -d $limit &&
+			FXT_BUFFERING_MODE=$mode FXT_CATEGORIES=#default \
+				traced "data.$mode" "$apps/host_memory" data 100)"
+		within "data, $mode, ulimit -d $limit: MiB that the program should have" "$least" "$taken"
+	done
+done
+read -r _ addresses _ data <<<"$(bare "$apps/host_memory" size 3000)"
+read -r _ traced_addresses _ traced_data <<<"$(FXT_BUFFERING_MODE=streaming FXT_CATEGORIES=#default \
+	traced size "$apps/host_memory" size 3000)"
+within "size: KiB of addresses" $((traced_addresses - addresses)) $addresses_kib
+within "size: KiB of data" $((traced_data - data)) $data_kib
+
+# -- Memory that is locked, and programs that may not wait --------------------------------------------------
+# What is locked of the program is what is locked without the agent, to the page, whatever its limit is.
+locks=0
+for how in current future both onfault number twice child; do
+	for limit in 0 8192 $((2600 + $(random_below 1400))); do
+		bare "$apps/host_memory" lock $how $limit >lock.bare
+		test $? -eq 77 && continue
+		for mode in $MODES; do
+			FXT_BUFFERING_MODE=$mode FXT_CATEGORIES=#default traced "lock.$mode" \
+				"$apps/host_memory" lock $how $limit >lock.traced 2>lock.err
+			is "lock $how, $limit KiB, $mode" "$(cat lock.bare)" "$(cat lock.traced)"
+		done
+		fxt record -o lock.fxt -- "$apps/host_memory" lock $how $limit >lock.traced 2>lock.err
+		is "lock $how, $limit KiB, fxt record" "$(cat lock.bare)" "$(cat lock.traced)"
+		locks=$((locks + 1))
+	done
+done
+test $locks -gt 0 || echo "left out: this user may not lock memory"
+
+# What the agent touches was touched before. The trace's own memory is not: few calls need no more of it.
+for how in lock fifo number thread chrt; do
+	start=
+	if test $how = chrt; then
+		start="chrt -f 1"
+		$start true 2>/dev/null || continue
+	fi
+	read -r _ faults _ resident <<<"$(bare $start "$apps/host_memory" faults $how 200)"
+	test -n "$faults" || { echo "left out: this user may not have what 'faults $how' needs" && continue; }
+	for mode in $MODES; do
+		read -r _ traced_faults _ traced_resident <<<"$(FXT_BUFFERING_MODE=$mode \
+			FXT_CATEGORIES=#default FXT_BUFFER_SIZE_MB=4 \
+			traced "faults.$mode" $start "$apps/host_memory" faults $how 200)"
+		within "faults $how, $mode: page faults" $((traced_faults - faults)) 5
+		within "faults $how, $mode: KiB resident" $((traced_resident - resident)) 20480
+	done
+done
+
 # -- Addresses that the program has unmapped, and takes again ---------------------------------------------
 MODES=streaming host unmaps "$apps/host_unmaps"
 complete unmaps

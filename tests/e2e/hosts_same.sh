@@ -170,8 +170,8 @@ throws
 # what the agent has mapped, how long calls took, how often threads waited or how far they came, need others
 # that run, count the instructions of a call, or choose at random what they forbid and kill.
 exempt='allocates alone call_stacks call_trees count_threads deadlock descriptor_races descriptors handlers
-	holds host_filtered host_killed_ending host_maps listens locks_itself obeys owns progress scribble
-	signalled slow stepped stuck'
+	holds host_filtered host_killed_ending host_maps host_memory listens locks_itself obeys owns progress
+	scribble signalled slow stepped stuck'
 
 ulimit -c 0
 # This limit is the usual one; the agent's descriptors are behind it.
