@@ -76,6 +76,7 @@ struct fxt_buffer_config {
 	 * dies */
 	uint64_t file_bytes;
 	uint32_t session;               /* managed: the number of the manager's session */
+	bool waits;                     /* managed: threads that find no room wait */
 };
 
 /* This is the past of a chunk: data about its earlier contents, for a thread that overwrites it or takes a
@@ -169,6 +170,7 @@ struct fxt_buffer {
 	 * began; how many passes in turn have found no chunk (all under extend_lock) */
 	uint32_t early_chunks, empty_passes;
 	uint64_t pass_ns;
+	bool waits;                     /* managed: as in fxt_buffer_config */
 	/* managed: the connection is lost, but not the manager; since when the manager has given nothing back
 	 * then (both under extend_lock) */
 	bool is_deaf;

@@ -18,6 +18,9 @@
 enum {
 	NOEXEC_SEAL = 8,                /* MFD_NOEXEC_SEAL, which kernels before 6.3 do not know */
 	FIRST_CHUNKS = FXT_MANAGED_FIRST_CHUNKS,        /* the length of a pass at first */
+	/* A process that does not wait for room may use so many chunks of each half before the manager has
+	 * seen its memory, because it would drop what it records while the manager wakes. */
+	UNSEEN_CHUNKS = 32,
 	MOST_EARLY_CHUNKS = 32,         /* no longer passes are needed while the manager keeps up */
 	QUICK_PASS_NS = 20 * 1000 * 1000,       /* a pass that is quicker is followed by a longer one */
 	SLOW_PASS_NS = 1000 * 1000 * 1000,      /* a slower one by one of the first length */
@@ -164,6 +167,7 @@ int fxt_buffer_create_managed(struct fxt_buffer *buffer, const struct fxt_buffer
 	buffer->durable_words = durable / FXT_WORD_BYTES;
 	buffer->limit = (uint32_t)((config->bytes - durable) / FXT_CHUNK_BYTES) & ~1u;
 	buffer->early_chunks = FIRST_CHUNKS;
+	buffer->waits = config->waits;
 	buffer->file_limit = buffer->limit;
 	if (buffer->mode == FXT_STREAMING && config->file_bytes > config->bytes)
 		buffer->file_limit = (uint32_t)((config->file_bytes - durable) / FXT_CHUNK_BYTES);
@@ -195,9 +199,10 @@ static uint32_t granted(const struct fxt_buffer *buffer)
 
 	chunks = atomic_load_explicit(&buffer->managed->granted_chunks, memory_order_relaxed);
 	/* The manager has not seen the memory before it answers for the first time. */
-	if (!chunks)
-		chunks = atomic_load_explicit(&buffer->saved_wraps, memory_order_relaxed) ? half
-											  : FIRST_CHUNKS;
+	if (!chunks && atomic_load_explicit(&buffer->saved_wraps, memory_order_relaxed))
+		chunks = half;
+	else if (!chunks)
+		chunks = buffer->waits ? FIRST_CHUNKS : UNSEEN_CHUNKS;
 	return chunks < half ? chunks : half;
 }
 
@@ -499,7 +504,11 @@ void fxt_managed_go_on(struct fxt_buffer *buffer, bool is_cleared)
 
 static int failure(const struct fxt_storage *storage)
 {
-	return atomic_load_explicit(&((const struct fxt_buffer *)storage)->failure, memory_order_relaxed);
+	const struct fxt_buffer *buffer = (const struct fxt_buffer *)storage;
+	int error = atomic_load_explicit(&buffer->failure, memory_order_relaxed);
+
+	/* Another thread may have begun a pass since this one found no chunk. */
+	return !error && buffer->mode == FXT_STREAMING && !buffer->full_bytes ? -EAGAIN : error;
 }
 
 static uint64_t none_before(const struct fxt_storage *storage)

@@ -28,7 +28,7 @@ enum {
 	MAPPED_PARTS = 0x1f,
 	HELD = 0x20,            /* nothing is mapped there, and the program may be about to */
 	CLAIMED = 0x40,
-	SET_ASIDE = 0x80,       /* for a place that grows; it is taken from its owner if the program holds it */
+	SET_ASIDE = 0x80,       /* for a place that grows, unless the program holds it before */
 };
 
 /* The states of the units. A unit is taken before it is mapped, and given back after it was unmapped. */

@@ -385,6 +385,7 @@ int fxt_connection_make_buffer(struct fxt_buffer *buffer, struct fxt_buffer_conf
 	config->mode = fxt_agent.config.mode;
 	config->bytes = fxt_agent.config.buffer_bytes;
 	config->session = session;
+	config->waits = fxt_agent.config.wait_on_full || fxt_agent.config.waits_for_manager;
 	if (!error)
 		error = (int)fxt_apart(make_memory, &making);
 	if (!error)

@@ -84,6 +84,7 @@ static int make_buffer(enum kind kind, const char *path, uint64_t *prologue)
 		.prologue_words = write_prologue(prologue),
 		.counters_words = FXT_LOSS_COUNT * FXT_COUNTER_WORDS,
 		.file_bytes = kind ? config->max_bytes : 0,
+		.waits = config->wait_on_full || config->waits_for_manager,
 	};
 	int error;
 	unsigned i;

@@ -118,8 +118,8 @@ static bool next_mapping(struct reader *reader, struct mapping *part)
 	part->high = end_of_part(part->low, part->high, library);
 	part->high = end_of_part(part->low, part->high, library_end);
 	ours = fxt_place_first((struct fxt_range){part->low, part->high});
-	if (!fxt_range_is_empty(ours))
-		part->high = end_of_part(part->low, part->high, ours.from == part->low ? ours.end : ours.from);
+	part->high = end_of_part(part->low, part->high, ours.from);
+	part->high = end_of_part(part->low, part->high, ours.end);
 	rest->low = part->high;
 	part->is_library = part->low >= library && part->low < library_end;
 	part->is_ours = part->is_library || (!fxt_range_is_empty(ours) && ours.from == part->low);

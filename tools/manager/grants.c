@@ -20,6 +20,7 @@ enum {
 	RING_SHARE = 4,                 /* and this for what is kept in memory */
 	MOST_STREAM_BYTES = 64 << 20,
 	LEAST_BYTES = 1 << 20,
+	FIRST_SHARE = 8,
 	LEAST_RING_CHUNKS = 16,         /* of each half: 1 MiB */
 	/* A provider that keeps a pace of its own needs no more than this: buffer_managed.c. */
 	USUAL_CHUNKS = 32,
@@ -132,6 +133,18 @@ static uint32_t left(const struct fxt_session *session)
 	return granted < most ? (uint32_t)(most - granted) : 0;
 }
 
+/* Returns how many chunks of each half a stream gets at first. Programs that do not wait for room drop what
+ * they record while the manager is busy, so they get a share of what is left. Its memory is theirs only when
+ * they use it. */
+static uint32_t first_chunks(const struct fxt_client *p, const struct fxt_session *session)
+{
+	uint32_t half = p->chunks / 2, chunks = session->config.waits ? 0 : left(session) / FIRST_SHARE;
+
+	if (chunks < FXT_MANAGED_FIRST_CHUNKS)
+		chunks = FXT_MANAGED_FIRST_CHUNKS;
+	return chunks < half ? chunks : half;
+}
+
 /* Returns how many chunks of each half a ring gets: what was asked for, but at most half of what is left, so
  * that there is something for those that come later. */
 static uint32_t ring_chunks(const struct fxt_client *p, const struct fxt_session *session)
@@ -145,13 +158,10 @@ static uint32_t ring_chunks(const struct fxt_client *p, const struct fxt_session
 
 void fxt_memory_begin(struct fxt_client *p, const struct fxt_session *session)
 {
-	uint32_t half = p->chunks / 2;
-
 	p->grant = (struct fxt_client_grant){.saved_ns = fxt_now_ns(), .wanted_ns = fxt_now_ns()};
-	if (session->config.mode == FXT_BUFFERING_STREAMING)
-		set(p, half < FXT_MANAGED_FIRST_CHUNKS ? half : FXT_MANAGED_FIRST_CHUNKS);
-	else
-		set(p, ring_chunks(p, session));
+	p->grant.first_chunks = session->config.mode == FXT_BUFFERING_STREAMING ? first_chunks(p, session)
+										: ring_chunks(p, session);
+	set(p, p->grant.first_chunks);
 }
 
 void fxt_memory_grant(struct fxt_client *p, struct fxt_session *session)
@@ -183,13 +193,14 @@ static void free_chunk(struct fxt_client *p, uint32_t number)
 	atomic_store_explicit(&p->table[number], turn | FXT_MANAGED_EMPTY, memory_order_release);
 }
 
-/* Frees what lies behind the granted chunks. A chunk that a thread still has is looked at again later. */
-static void free_rest(struct fxt_client *p)
+/* Frees what lies behind so many chunks of each half. A chunk that a thread still has is looked at again
+ * later. */
+static void free_rest(struct fxt_client *p, uint32_t chunks)
 {
 	uint32_t half = p->chunks / 2, most = p->grant.most_chunks, i;
 	bool any = false;
 
-	for (i = p->grant.chunks; i < most; i++) {
+	for (i = chunks; i < most; i++) {
 		free_chunk(p, i);
 		free_chunk(p, half + i);
 		any |= fxt_managed_state_of(atomic_load(&p->table[i])) != FXT_MANAGED_EMPTY ||
@@ -203,14 +214,17 @@ void fxt_memory_take_back(struct fxt_session *session, uint64_t now_ns)
 {
 	for (size_t i = 0; i < session->count; i++) {
 		struct fxt_client *p = session->clients[i];
-		uint32_t most;
+		bool is_idle = now_ns - p->grant.saved_ns > IDLE_NS;
+		bool is_slow = now_ns - p->grant.wanted_ns > SLOW_NS;
 
 		if (!p->memory || session->config.mode != FXT_BUFFERING_STREAMING)
 			continue;
-		most = now_ns - p->grant.saved_ns > IDLE_NS ? FXT_MANAGED_FIRST_CHUNKS
-		       : now_ns - p->grant.wanted_ns > SLOW_NS ? USUAL_CHUNKS : p->grant.chunks;
-		if (p->grant.chunks > most)
-			set(p, most);
-		free_rest(p);
+		if ((is_idle || is_slow) && p->grant.chunks > p->grant.first_chunks)
+			set(p, is_idle || p->grant.first_chunks > USUAL_CHUNKS ? p->grant.first_chunks
+									       : USUAL_CHUNKS);
+		if (is_idle)
+			free_rest(p, FXT_MANAGED_FIRST_CHUNKS);
+		else if (is_slow)
+			free_rest(p, p->grant.chunks > USUAL_CHUNKS ? USUAL_CHUNKS : p->grant.chunks);
 	}
 }
