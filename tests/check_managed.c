@@ -22,6 +22,7 @@ enum {
 	ROUNDS = 500,                   /* chunks that each thread fills */
 	HIGH = 1000,
 	FIRST = FXT_MANAGED_FIRST_CHUNKS,
+	UNSEEN = 32,                    /* what a process that does not wait may use at first */
 	MOST_EARLY = 32,                /* a pass may end after so many chunks: buffer_managed.c */
 };
 
@@ -115,7 +116,8 @@ static void make_buffer(enum fxt_mode mode, uint64_t bytes)
 {
 	static uint64_t prologue[PROLOGUE_WORDS];
 	struct fxt_buffer_config config = {.mode = mode, .bytes = bytes, .path = "test", .prologue = prologue,
-					   .prologue_words = PROLOGUE_WORDS, .counters_words = 2};
+					   .prologue_words = PROLOGUE_WORDS, .counters_words = 2,
+					   .waits = random_below(2)};
 	int ends[2], memory, connection;
 
 	prologue[0] = fxt_filler(PROLOGUE_WORDS);
@@ -201,7 +203,7 @@ static unsigned usable(void)
 	unsigned half = buffer.limit / 2, granted = play.granted;
 
 	if (!granted)
-		granted = play.answered ? half : FIRST;
+		granted = play.answered ? half : buffer.waits ? FIRST : UNSEEN;
 	return granted < half ? granted : half;
 }
 

@@ -303,32 +303,27 @@ void fxt_buffer_return_page(struct fxt_storage *storage, uint64_t *page, uint32_
 	fxt_unlock(&buffer->page_lock, mask);
 }
 
-static uint64_t *take_free_page(struct fxt_buffer *buffer, uint32_t words)
+/* Takes a page of `words` words from the front of what is left of a larger one, or of a chunk. What stays
+ * there is covered by one filler at any time, and not touched before it is needed. Returns NULL if nothing
+ * is left. The caller holds page_lock. */
+static uint64_t *carve(struct fxt_undivided *left, uint32_t words)
 {
-	struct fxt_free_pages *pages = free_pages_of(buffer, words);
-	uint64_t mask = fxt_lock(&buffer->page_lock), *page = NULL;
+	uint64_t *page = left->at;
 
-	if (pages->count)
-		page = pages->list[--pages->count];
-	fxt_unlock(&buffer->page_lock, mask);
+	if (!left->words)
+		return NULL;
+	left->at += words;
+	left->words -= words;
+	/* The last word of all is a filler already. */
+	if (left->words) {
+		store(left->at, fxt_filler(left->words - 1));
+		fxt_chunk_empty(page, words);
+	}
 	return page;
 }
 
-/* Divides what is empty into `count` pages of `words` words, gives all but the first back, and returns that.
- * The last page is emptied first, so the whole is well formed at any time. */
-static uint64_t *divide(struct fxt_buffer *buffer, uint64_t *base, uint32_t count, uint32_t words)
-{
-	uint32_t i;
-
-	for (i = count; i-- > 0;)
-		fxt_chunk_empty(base + (size_t)i * words, words);
-	for (i = 1; i < count; i++)
-		fxt_buffer_return_page(&buffer->storage, base + (size_t)i * words, words);
-	return base;
-}
-
-/* Makes a chunk a row of pages, for good. */
-static uint64_t *take_new_page(struct fxt_buffer *buffer, uint64_t now_ns, struct fxt_chunk *taken)
+/* Makes a chunk a row of pages, for good. Its first page is `taken`'s. */
+static bool take_chunk_of_pages(struct fxt_buffer *buffer, uint64_t now_ns, struct fxt_chunk *taken)
 {
 	uint32_t most = buffer->managed ? fxt_managed_page_chunks(buffer) : buffer->limit / 2;
 
@@ -336,16 +331,50 @@ static uint64_t *take_new_page(struct fxt_buffer *buffer, uint64_t now_ns, struc
 	 * their thread has ended. */
 	if ((buffer->mode == FXT_CIRCULAR || buffer->managed) &&
 	    atomic_load_explicit(&buffer->page_chunks, memory_order_relaxed) >= most)
-		return NULL;
+		return false;
 	if (!fxt_storage_take(&buffer->storage, now_ns, taken))
-		return NULL;
+		return false;
 	atomic_fetch_add_explicit(&buffer->page_chunks, 1, memory_order_relaxed);
 	/* This is stored before any thread has a page of the chunk. */
 	atomic_store_explicit(&buffer->past[taken->number].is_pages, true, memory_order_release);
 	/* A manager reads each page by itself from here on. */
 	if (buffer->managed)
 		fxt_managed_has_pages(buffer, taken->number);
-	return divide(buffer, taken->base, FXT_CHUNK_PAGES, FXT_PAGE_WORDS);
+	return true;
+}
+
+/* Returns a page that nobody has: one that was given back, or a part of a chunk or of a larger page. */
+static uint64_t *take_free_page(struct fxt_buffer *buffer, uint32_t words)
+{
+	struct fxt_free_pages *pages = free_pages_of(buffer, words);
+	uint64_t mask = fxt_lock(&buffer->page_lock), *page = NULL;
+
+	if (pages->count)
+		page = pages->list[--pages->count];
+	else if (words == FXT_PAGE_WORDS)
+		page = carve(&buffer->undivided_chunk, words);
+	else
+		page = carve(&buffer->undivided_page, words);
+	fxt_unlock(&buffer->page_lock, mask);
+	return page;
+}
+
+/* Gives `words` words from `at` on to be divided, or to be free pages if another thread has done so
+ * before. */
+static void add_undivided(struct fxt_buffer *buffer, struct fxt_undivided *left, uint64_t *at, uint32_t words,
+			  uint32_t page_words)
+{
+	uint64_t mask = fxt_lock(&buffer->page_lock);
+	struct fxt_undivided more = {at, words};
+	struct fxt_free_pages *pages = free_pages_of(buffer, page_words);
+	uint64_t *page;
+
+	if (!left->words)
+		*left = more;
+	else
+		while ((page = carve(&more, page_words)) && pages->count < FXT_FREE_PAGES_MAX)
+			pages->list[pages->count++] = page;
+	fxt_unlock(&buffer->page_lock, mask);
 }
 
 uint64_t *fxt_buffer_take_page(struct fxt_storage *storage, uint64_t now_ns, uint32_t words,
@@ -359,13 +388,19 @@ uint64_t *fxt_buffer_take_page(struct fxt_storage *storage, uint64_t now_ns, uin
 		return NULL;
 	if (buffer->tail_offset)
 		return take_tail_page(buffer, words);
-	page = take_free_page(buffer, words);
-	if (page)
-		return page;
-	page = words == FXT_PAGE_WORDS ? NULL : take_free_page(buffer, FXT_PAGE_WORDS);
-	if (!page)
-		page = take_new_page(buffer, now_ns, taken);
-	return page && words < FXT_PAGE_WORDS ? divide(buffer, page, FXT_SMALL_PAGES, words) : page;
+	for (;;) {
+		page = take_free_page(buffer, words);
+		if (page)
+			return page;
+		page = words == FXT_PAGE_WORDS ? NULL : take_free_page(buffer, FXT_PAGE_WORDS);
+		if (page)
+			add_undivided(buffer, &buffer->undivided_page, page, FXT_PAGE_WORDS, words);
+		else if (take_chunk_of_pages(buffer, now_ns, taken))
+			add_undivided(buffer, &buffer->undivided_chunk, taken->base, FXT_CHUNK_WORDS,
+				      FXT_PAGE_WORDS);
+		else
+			return NULL;
+	}
 }
 
 static void pause_a_little(struct fxt_storage *storage)

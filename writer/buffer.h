@@ -147,6 +147,12 @@ struct fxt_buffer {
 		uint64_t **list;
 		uint32_t count;
 	} free_pages, free_small_pages;
+	/* what is left of a chunk, and of a page, that are divided into pages as these are needed; no words:
+	 * nothing (under page_lock) */
+	struct fxt_undivided {
+		uint64_t *at;
+		uint32_t words;
+	} undivided_chunk, undivided_page;
 	atomic_uint page_chunks;        /* how many chunks were divided into pages */
 	uint64_t tail_offset;           /* the file's end after fxt_buffer_rewrite(); 0 before */
 	/* the strings that were left out by fxt_buffer_rewrite(), for a later record that needs one */

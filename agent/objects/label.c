@@ -35,6 +35,8 @@ static struct share {
 	const unsigned most;
 } shares[] = {{0, LOCK_WORDS}, {0, STREAM_WORDS}, {0, BLOCK_WORDS}};
 static _Atomic uint64_t counted[COUNTED_WORDS];         /* a bit for objects without a name, by their hash */
+/* There was ever anything in these two tables. Reading them would map their pages in every forked child. */
+static atomic_bool has_counted, has_known;
 
 /* -- Names ------------------------------------------------------------------------------------- */
 
@@ -121,6 +123,8 @@ static void count_unnamed(struct fxt_thread *thread, uintptr_t key, bool is_made
 {
 	uint64_t hash = fxt_wait_hash(key), bit = UINT64_C(1) << (hash >> 48 & 63);
 
+	if (!has_counted)
+		has_counted = true;
 	if (!(atomic_fetch_or_explicit(&counted[hash >> 54], bit, memory_order_relaxed) & bit) || is_made)
 		fxt_thread_lacks(thread, FXT_LOSS_UNNAMED);
 }
@@ -187,6 +191,8 @@ static const struct fxt_label nameless;
 
 static void remember(uintptr_t object)
 {
+	if (!has_known)
+		has_known = true;
 	atomic_store_explicit(&fxt_label_known[fxt_wait_hash(object) >> 52], object, memory_order_relaxed);
 }
 
@@ -463,7 +469,7 @@ static void know_none(void)
 {
 	unsigned i;
 
-	for (i = 0; i < FXT_LABEL_KNOWN_SLOTS; i++)
+	for (i = 0; has_known && i < FXT_LABEL_KNOWN_SLOTS; i++)
 		if (atomic_load_explicit(&fxt_label_known[i], memory_order_relaxed))
 			atomic_store_explicit(&fxt_label_known[i], 0, memory_order_relaxed);
 }
@@ -484,9 +490,11 @@ static void forget_rest(void)
 	unsigned i;
 
 	fxt_owed_clear();
+	/* The child of a fork has to touch as little as possible: the kernel copies each page. */
 	for (i = 0; i < sizeof(shares) / sizeof(*shares); i++)
-		atomic_store(&shares[i].words, 0);
-	for (i = 0; i < COUNTED_WORDS; i++)
+		if (atomic_load_explicit(&shares[i].words, memory_order_relaxed))
+			atomic_store(&shares[i].words, 0);
+	for (i = 0; has_counted && i < COUNTED_WORDS; i++)
 		if (atomic_load_explicit(&counted[i], memory_order_relaxed))
 			atomic_store_explicit(&counted[i], 0, memory_order_relaxed);
 	know_none();

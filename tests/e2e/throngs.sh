@@ -54,7 +54,8 @@ for mode in streaming circular oneshot; do
 	bytes=$(stat -c %s throng.fxt)
 	# A chunk of 32 KiB for each would be several times as much. In a ring threads share chunks only when
 	# they hold half of them.
-	test $mode = circular || test "$bytes" -lt $((threads * (9000 + rounds * 2000) + (4 << 20))) || fail "$name: $bytes bytes"
+	test $mode = circular || test "$bytes" -lt $((threads * (9000 + rounds * 2000) + (4 << 20))) ||
+		fail "$name: $bytes bytes"
 	all_of "$name" throng.fxt "$count"
 done
 
