@@ -99,7 +99,9 @@ enum fxt_manager_request {
 	FXT_PROVIDER_REGISTER = 0x200,
 	/* The answer to FXT_MANAGER_INITIALIZE. data32: the provider's page of gates; data64: the bytes of
 	 * the memory. Its descriptor comes along the first time; a later session uses the same memory.
-	 * This may come over another connection of the same process, which has no other use. */
+	 * This may come over another connection, which has no other use, and whose process may be a helper of
+	 * the provider's. Then the text has FXT_PROVIDER_PROOF_BYTES: the text of FXT_MANAGER_REGISTERED,
+	 * which nobody else but forked children was told, and the process's id in the trace in 32 bits. */
 	FXT_PROVIDER_INITIALIZED = 0x201,
 	/* The process ends normally, and waits for FXT_MANAGER_ALL_SAVED, or for the end of the connection.
 	 * Only a process that waits when it finds no room sends this. */
@@ -127,7 +129,8 @@ enum fxt_manager_request {
 	FXT_MANAGER_STOP = 0x212,               /* Provider.Stop */
 	FXT_MANAGER_TERMINATE = 0x213,          /* Provider.Terminate: the session is over */
 	/* The answer to FXT_PROVIDER_REGISTER. data32: the number of the provider's page of gates; data64: 1
-	 * if INITIALIZE follows at once. The descriptor of these pages comes along. */
+	 * if INITIALIZE follows at once. The descriptor of these pages comes along. Text: a word of
+	 * FXT_PROVIDER_TOKEN_BYTES bytes by which the manager knows the provider again. */
 	FXT_MANAGER_REGISTERED = 0x214,
 	/* A streaming provider has recorded as much as it may: the rolling buffer that it has asked to be
 	 * saved will not be saved before the next START. What finds no room is dropped and counted. data64:
@@ -137,7 +140,8 @@ enum fxt_manager_request {
 	FXT_MANAGER_ALL_SAVED = 0x216,
 };
 
-enum { FXT_ALERT_NAME_BYTES = 14, FXT_PROVIDER_NAME_BYTES = 100, FXT_PROVIDER_MESSAGE_BYTES = 4096 };
+enum { FXT_ALERT_NAME_BYTES = 14, FXT_PROVIDER_NAME_BYTES = 100, FXT_PROVIDER_MESSAGE_BYTES = 4096,
+       FXT_PROVIDER_TOKEN_BYTES = 16, FXT_PROVIDER_PROOF_BYTES = 20 };
 
 /* trace_buffering_mode_t */
 enum fxt_buffering_mode { FXT_BUFFERING_ONESHOT, FXT_BUFFERING_CIRCULAR, FXT_BUFFERING_STREAMING };

@@ -26,6 +26,8 @@ static uint32_t page;
 static uint16_t session;
 static uint32_t session_categories;
 static uint32_t begun_categories;       /* of the last START, before a budget left any out */
+/* by which the manager knows this process, and those that it forks, again */
+static char token[FXT_PROVIDER_TOKEN_BYTES];
 static bool has_session;                /* INITIALIZE has come: `session` and the configuration are its */
 
 /* -- Messages ---------------------------------------------------------------------------------- */
@@ -234,6 +236,7 @@ static int register_here(int connection)
 		return error;
 	if (message.packet.request == FXT_MANAGER_REGISTERED) {
 		page = message.packet.data32;
+		memcpy(token, message.text, FXT_PROVIDER_TOKEN_BYTES);
 		error = descriptor >= 0 ? fxt_gate_keep_page(descriptor, page) : -EPROTO;
 		if (!error && !message.packet.data64)
 			error = -EINPROGRESS;
@@ -290,7 +293,12 @@ static long make_memory(void *argument)
 		return memory;
 	connection = making->is_apart ? open_connection(false) : making->buffer->fd;
 	set_initialized(making->buffer);
-	error = connection < 0 ? connection : send_message(connection, 0, memory);
+	/* This may be another process's connection. */
+	memcpy(message.text, token, FXT_PROVIDER_TOKEN_BYTES);
+	memcpy(message.text + FXT_PROVIDER_TOKEN_BYTES, &fxt_agent.koid, sizeof(fxt_agent.koid));
+	error = connection < 0
+			? connection
+			: send_message(connection, making->is_apart ? FXT_PROVIDER_PROOF_BYTES : 0, memory);
 	if (making->is_apart && connection >= 0)
 		fxt_sys_close(connection);
 	fxt_sys_close(memory);

@@ -108,7 +108,12 @@ enum { IDLE_NS = 1000 * 1000 };
 static bool take_now(struct fxt_thread *thread, struct fxt_lane *lane, size_t words, uint64_t now_ns,
 		     struct fxt_chunk *chunk)
 {
-	if (fxt_chunks_are_plenty() && fxt_chunks_take_rest(thread, words, now_ns - IDLE_NS, chunk))
+	/* A trace that is recorded until it is full has no gaps: who has found it full takes no rest
+	 * later. */
+	const bool may_share = fxt_agent.config.mode != FXT_ONESHOT || !thread->no_room_before_ns;
+
+	if (may_share && fxt_chunks_are_plenty() &&
+	    fxt_chunks_take_rest(thread, words, now_ns - IDLE_NS, chunk))
 		return true;
 	if (fxt_storage_take(fxt_agent.storage, now_ns, chunk))
 		return true;
@@ -118,7 +123,7 @@ static bool take_now(struct fxt_thread *thread, struct fxt_lane *lane, size_t wo
 		fxt_chunks_give_back_full()))
 		if (fxt_storage_take(fxt_agent.storage, now_ns, chunk))
 			return true;
-	return fxt_chunks_take_rest(thread, words, UINT64_MAX, chunk);
+	return may_share && fxt_chunks_take_rest(thread, words, UINT64_MAX, chunk);
 }
 
 /* The outcome of looking for a chunk: there is one, there is none, or there is none now but may be later. */

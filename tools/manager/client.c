@@ -7,10 +7,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/magic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -279,11 +282,16 @@ static void start(struct fxt_client *p, struct fxt_session *session, enum fxt_bu
 /* Notes what the first message of a provider says of it. */
 static void introduce(struct fxt_client *p, uint64_t koid, const char *name, size_t bytes)
 {
+	uint64_t random;
+
 	memcpy(p->name, name, bytes);
 	p->name_bytes = bytes;
 	p->koid = koid;
 	p->deadline_ns = 0;
 	p->state = FXT_CLIENT_WAITING;
+	/* Without a random word nobody can hand a memory over for it. */
+	if (getrandom(&random, sizeof(random), 0) == (ssize_t)sizeof(random))
+		snprintf(p->token, sizeof(p->token), "%016" PRIx64, random);
 }
 
 static const char *hear_register(struct fxt_client *p, struct fxt_session *session,
@@ -298,7 +306,8 @@ static const char *hear_register(struct fxt_client *p, struct fxt_session *sessi
 	if (!fxt_gates_take(&session->gates, &p->page))
 		return "there are too many, and no page to wake it by";
 	introduce(p, packet->data64, text, bytes);
-	say_with(p, (struct fxt_packet){FXT_MANAGER_REGISTERED, 0, p->page, runs}, "", session->gates.fd);
+	say_with(p, (struct fxt_packet){FXT_MANAGER_REGISTERED, 0, p->page, runs}, p->token,
+		 session->gates.fd);
 	if (runs)
 		initialize(p, session);
 	return NULL;
@@ -312,6 +321,19 @@ static void enroll(struct fxt_client *p, struct fxt_session *session)
 	p->dropped_before = fxt_client_dropped(p);
 	p->written = 0;
 	p->budget = (struct fxt_budget){0};
+}
+
+/* Gives a forked child the word that its parent was told. */
+static void inherit_token(struct fxt_client *p, const struct fxt_session *session)
+{
+	for (size_t i = 0; i < session->count; i++) {
+		const struct fxt_client *other = session->clients[i];
+
+		if (other != p && other->page == p->page && other->token[0]) {
+			memcpy(p->token, other->token, sizeof(p->token));
+			return;
+		}
+	}
 }
 
 /* A forked child introduces itself. It records already, if it has a memory. */
@@ -330,6 +352,7 @@ static const char *hear_forked(struct fxt_client *p, struct fxt_session *session
 		return "there are too many, and no page to wake it by";
 	p->page = page;
 	introduce(p, (uint32_t)packet->data64, text, bytes);
+	inherit_token(p, session);
 	if (fd < 0) {
 		if (fxt_session_runs(session))
 			initialize(p, session);
@@ -373,15 +396,21 @@ static const char *hear_initialized(struct fxt_client *p, struct fxt_session *se
 	return NULL;
 }
 
-/* Finds the provider that a memory belongs to which came by another connection of the same process. */
-static struct fxt_client *find_owner(const struct fxt_client *p, const struct fxt_session *session,
-				     uint32_t page)
+/* Finds the provider that a memory belongs to which came by another connection, with this proof. */
+static struct fxt_client *find_owner(const struct fxt_session *session, uint32_t page, const char *proof,
+				     size_t bytes)
 {
+	uint32_t koid;
+
+	if (bytes != FXT_PROVIDER_PROOF_BYTES)
+		return NULL;
+	memcpy(&koid, proof + FXT_PROVIDER_TOKEN_BYTES, sizeof(koid));
 	for (size_t i = 0; i < session->count; i++) {
 		struct fxt_client *other = session->clients[i];
 
-		if (other->state == FXT_CLIENT_INITIALIZING && other->page == page && other->pid == p->pid &&
-		    !other->memory)
+		if (other->state == FXT_CLIENT_INITIALIZING && other->page == page && !other->memory &&
+		    (uint32_t)other->koid == koid &&
+		    memcmp(other->token, proof, FXT_PROVIDER_TOKEN_BYTES) == 0)
 			return other;
 	}
 	return NULL;
@@ -391,8 +420,8 @@ static struct fxt_client *find_owner(const struct fxt_client *p, const struct fx
 static bool is_well_formed(const struct fxt_packet *packet, size_t bytes)
 {
 	switch (packet->request) {
-	case FXT_PROVIDER_ALERT:
-	case FXT_PROVIDER_INITIALIZED: return !bytes;
+	case FXT_PROVIDER_ALERT: return !bytes;
+	case FXT_PROVIDER_INITIALIZED: return !bytes || bytes == FXT_PROVIDER_PROOF_BYTES;
 	case FXT_PROVIDER_REGISTER:
 	case FXT_PROVIDER_FORKED: return !packet->reserved;
 	case FXT_PROVIDER_SAVE_BUFFER: return !bytes && !packet->reserved;
@@ -497,7 +526,7 @@ static const char *act(struct fxt_client *p, struct fxt_session *session, const 
 		return hear_forked(p, session, packet, text, bytes, fd);
 	case FXT_PROVIDER_INITIALIZED:
 		if (is_connected) {
-			p = find_owner(p, session, packet->data32);
+			p = find_owner(session, packet->data32, text, bytes);
 			/* The session may be over. */
 			return p ? hear_initialized(p, session, packet, fd) : NULL;
 		}

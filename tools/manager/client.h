@@ -35,6 +35,7 @@ struct fxt_client {
 	uint64_t koid;                  /* the process's id in its trace, as it says itself */
 	enum fxt_client_state state;
 	unsigned starts, stops;         /* how many START and STOP it has not answered yet */
+	char token[FXT_PROVIDER_TOKEN_BYTES + 1];       /* a word that was told to it alone */
 	uint32_t page;                  /* its page of gates, once it has registered */
 	bool wakes;                     /* it is to be woken by that */
 	uint32_t id;                    /* in the archive; 0: it has not been initialized for this session */
