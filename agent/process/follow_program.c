@@ -37,6 +37,7 @@ static const char other_machine[] = "is a program for another processor";
 static const char other_library[] = "is built for another C library, and the agent for glibc";
 
 enum {
+	PROC_BYTES = 32,                /* what the number of a thread makes a path of /proc longer */
 	HEAD_BYTES = 256,               /* the kernel reads as much of a script */
 	NAME_BYTES = 256,
 	MAX_FILES = 8,                  /* five scripts, the shell, the program and its loader are followed */
@@ -282,18 +283,42 @@ static int open_regular(int directory, const char *path)
 				 O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
 }
 
+/* Writes the name of a thread's directory in /proc, which is its own whoever looks there, and `rest` behind
+ * it. Returns where that ends. */
+static char *put_proc(char *out, int thread, const char *rest)
+{
+	static const char proc[] = "/proc/";
+
+	memcpy(out, proc, sizeof(proc) - 1);
+	out += sizeof(proc) - 1;
+	out += fxt_decimal(out, (uint64_t)thread);
+	memcpy(out, rest, strlen(rest) + 1);
+	return out + strlen(rest);
+}
+
 /* Writes the path by which a thread's descriptor can be opened from another table of descriptors. */
 static void put_descriptor(char *out, int thread, int fd)
 {
-	static const char task[] = "/proc/self/task/", fds[] = "/fd/";
+	out = put_proc(out, thread, "/fd/");
+	out[fxt_decimal(out, (uint64_t)fd)] = '\0';
+}
 
-	memcpy(out, task, sizeof(task) - 1);
-	out += sizeof(task) - 1;
-	out += fxt_decimal(out, (uint64_t)thread);
-	memcpy(out, fds, sizeof(fds) - 1);
-	out += sizeof(fds) - 1;
-	out += fxt_decimal(out, (uint64_t)fd);
-	*out = '\0';
+/* Makes a path that is of whoever opens it be of the thread that executes it: the work may be done by a
+ * process of its own. */
+static void settle_path(struct look *l)
+{
+	static const char *const own[][2] = {
+		{"/proc/self/", "/"}, {"/proc/thread-self/", "/"}, {"/dev/fd/", "/fd/"}};
+	size_t i, bytes;
+
+	for (i = 0; i < sizeof(own) / sizeof(*own); i++) {
+		bytes = strlen(own[i][0]);
+		if (strncmp(l->path, own[i][0], bytes) || strlen(l->path) + PROC_BYTES >= sizeof(l->name))
+			continue;
+		memcpy(put_proc(l->name, l->maker, own[i][1]), l->path + bytes, strlen(l->path + bytes) + 1);
+		l->path = l->name;
+		return;
+	}
 }
 
 /* Makes `directory` a descriptor of the task that does the work, which may have a table of its own. */
@@ -481,6 +506,7 @@ const char *fxt_followed_refusal(const struct fxt_followed *program)
 		return NULL;
 	l.path = program->path;
 	l.searches = program->searches && !strchr(program->path, '/');
+	settle_path(&l);
 	/* A child that clone() has made may share its table of descriptors with another process. */
 	if (is_known)
 		fxt_apart(look, &l);

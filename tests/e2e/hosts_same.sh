@@ -164,6 +164,8 @@ host_cut sent 500
 host_vforks 50
 threads cancel
 threads running
+throng 60 2
+throng 90 1 turn
 throws
 '
 # These cannot be compared. They never end, print their process id or ports that the kernel has chosen, print
@@ -171,7 +173,7 @@ throws
 # that run, count the instructions of a call, or choose at random what they forbid and kill.
 exempt='allocates alone call_stacks call_trees count_threads deadlock descriptor_races descriptors handlers
 	holds host_filtered host_killed_ending host_maps host_memory listens locks_itself obeys owns progress
-	scribble signalled slow stepped stuck'
+	runs scribble signalled slow stepped stuck'
 
 ulimit -c 0
 # This limit is the usual one; the agent's descriptors are behind it.
