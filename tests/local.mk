@@ -219,6 +219,7 @@ APPS_C = \
 	tests/apps/lock_order \
 	tests/apps/locks_memory \
 	tests/apps/losses \
+	tests/apps/lost_connections \
 	tests/apps/makes_code \
 	tests/apps/objects \
 	tests/apps/objects_blocks \
@@ -270,7 +271,7 @@ tests/apps/descriptors tests/apps/host_fds tests/apps/makes_code \
 tests/apps/host_number tests/apps/host_ranges tests/apps/host_unmaps tests/apps/inherits tests/apps/listens \
 tests/apps/host_filtered tests/apps/host_killed_ending \
 tests/apps/many_functions tests/apps/modes tests/apps/progress \
-tests/apps/threads tests/apps/throng: tests/apps/random.h tests/apps/unseen.h
+tests/apps/lost_connections tests/apps/threads tests/apps/throng: tests/apps/random.h tests/apps/unseen.h
 tests/apps/awaits tests/apps/burns tests/apps/busy tests/apps/by_hand tests/apps/call_trees \
 	tests/apps/causes tests/apps/coroutines tests/apps/ends tests/apps/makes_code \
 	tests/apps/follow_fork tests/apps/handlers tests/apps/jumps tests/apps/parents \
@@ -368,6 +369,7 @@ E2E_TESTS = \
 	tests/e2e/callers.sh \
 	tests/e2e/causes.sh \
 	tests/e2e/config.sh \
+	tests/e2e/connections.sh \
 	tests/e2e/copy.sh \
 	tests/e2e/counters.sh \
 	tests/e2e/counts.sh \

@@ -164,6 +164,8 @@ host_cut sent 500
 host_vforks 50
 threads cancel
 threads running
+lost_connections shared 500
+lost_connections asleep 500
 throng 60 2
 throng 90 1 turn
 throws

@@ -1,0 +1,184 @@
+/* What a program does to the connection that leads to its manager, without knowing of it. Calls are
+ * numbered, as those of sequence.c: calloc(1, 0), calloc(2, 0), ... so a trace says which of them it has.
+ *
+ * 	lost_connections duplicated COUNT	puts a file of its own on every number that its limit allows, in random
+ * 						order
+ * 	lost_connections closed COUNT		closes all numbers from 3 on by a system call that nobody sees
+ * 	lost_connections shared COUNT		makes children that share its descriptors, and memory of their own,
+ * 						in all ways; some close what they find, some end at once
+ * 	lost_connections asleep COUNT		makes children whose first call sleeps, and looks where they sleep
+ *
+ * It makes COUNT calls, some before and some afterwards, and prints what a bare run prints. What is drawn
+ * follows from FXT_SEED (random.h). */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "random.h"
+
+enum { CHILDREN = 20, STACK_BYTES = 64 << 10 };
+
+static unsigned made;
+
+static void make_calls(unsigned to)
+{
+	while (made < to) {
+		void *volatile block = calloc(++made, 0);
+
+		free(block);
+	}
+}
+
+/* Returns how many descriptors the process has, by a listing that nobody changes. */
+static unsigned descriptors(void)
+{
+	char entries[4096];
+	long fd = unseen(SYS_openat, AT_FDCWD, "/proc/self/fd", O_RDONLY | O_DIRECTORY), bytes, at;
+	unsigned count = 0;
+
+	while ((bytes = unseen(SYS_getdents64, fd, entries, sizeof(entries))) > 0)
+		for (at = 0; at < bytes; at += ((struct dirent64 *)(entries + at))->d_reclen)
+			count++;
+	unseen(SYS_close, fd);
+	return count;
+}
+
+static void duplicate_over_all(void)
+{
+	struct rlimit limit;
+	int fd = open("/dev/null", O_RDWR), *numbers, count = 0, taken = 0, i;
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	numbers = malloc(limit.rlim_cur * sizeof(*numbers));
+	for (i = 3; i < (int)limit.rlim_cur; i++)
+		if (i != fd)
+			numbers[count++] = i;
+	for (i = count; i-- > 1;) {
+		int other = (int)random_below((uint64_t)i + 1), number = numbers[i];
+
+		numbers[i] = numbers[other];
+		numbers[other] = number;
+	}
+	for (i = 0; i < count; i++)
+		taken += dup2(fd, numbers[i]) == numbers[i];
+	printf("%d of %d numbers are its own\n", taken, count);
+	free(numbers);
+}
+
+/* -- Children that share descriptors -------------------------------------------------------------- */
+
+static int child(void *closes)
+{
+	void *volatile block = malloc(100);
+	int fd = open("/dev/null", O_RDONLY);
+
+	free(block);
+	close(fd);
+	if (closes)
+		close(1000);
+	unseen(SYS_exit_group, 0);
+	return 0;
+}
+
+static void share(void)
+{
+	static char stack[STACK_BYTES] __attribute__((aligned(16)));
+	unsigned before = descriptors(), i, ended = 0;
+	int status;
+
+	for (i = 0; i < CHILDREN; i++) {
+		void *closes = random_below(2) ? stack : NULL;
+		long pid;
+
+		switch (random_below(3)) {
+		case 0:
+			pid = clone(child, stack + sizeof(stack), CLONE_FILES | SIGCHLD, closes);
+			break;
+		case 1:
+			pid = syscall(SYS_clone, CLONE_FILES | SIGCHLD, 0, 0, 0, 0);
+			break;
+		default:
+			pid = unseen(SYS_clone, CLONE_FILES | SIGCHLD, 0, 0, 0, 0);
+			break;
+		}
+		if (!pid)
+			child(closes);
+		ended += waitpid((pid_t)pid, &status, 0) == pid && !status;
+		make_calls(made + 10);
+	}
+	printf("%u children ended, %d descriptors more\n", ended, (int)(descriptors() - before));
+}
+
+/* -- Children that sleep -------------------------------------------------------------------------- */
+
+/* Waits until a process is asleep, and returns the number of the system call in which it is. */
+static int sleeps_in(pid_t pid)
+{
+	char path[64], text[256];
+	int number = -1;
+	FILE *in;
+
+	do {
+		snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+		in = fopen(path, "r");
+		if (!in || !fgets(text, sizeof(text), in))
+			return -1;
+		fclose(in);
+	} while (!strstr(text, ") S "));
+	snprintf(path, sizeof(path), "/proc/%d/syscall", (int)pid);
+	in = fopen(path, "r");
+	if (in && fscanf(in, "%d", &number) != 1)
+		number = -1;
+	if (in)
+		fclose(in);
+	return number;
+}
+
+static void look_at_sleepers(void)
+{
+	unsigned elsewhere = 0, i;
+
+	for (i = 0; i < CHILDREN; i++) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			pause();
+			_exit(0);
+		}
+		elsewhere += sleeps_in(pid) != SYS_pause;
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+	printf("%u of %d children slept elsewhere\n", elsewhere, CHILDREN);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned count = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 0;
+
+	random_seed(0);
+	make_calls((unsigned)random_below(count / 2 + 1));
+	if (argc < 3)
+		return 2;
+	if (!strcmp(argv[1], "duplicated"))
+		duplicate_over_all();
+	else if (!strcmp(argv[1], "closed"))
+		unseen(SYS_close_range, 3, ~0u, 0);
+	else if (!strcmp(argv[1], "shared"))
+		share();
+	else
+		look_at_sleepers();
+	make_calls(made > count ? made : count);
+	printf("%u calls\n", made);
+	return 0;
+}

@@ -1,0 +1,45 @@
+#!/bin/bash
+# Programs that take away the connection to their manager, share it with children, or look where their
+# children sleep. Output and exit status are those of a bare run, and each call is in the trace once.
+# shellcheck source=lib.sh
+. "${abs_top_srcdir:?}/tests/e2e/lib.sh"
+
+# calls_in FILE: how many of the numbered calls the trace has, how many twice, and how many records were
+# dropped.
+calls_in()
+{
+	fxt dump --json "$1" | python3 -c '
+import json, sys
+calls, lost = [], {}
+for line in sys.stdin:
+    if "calloc" in line or "dropped" in line:
+        r = json.loads(line)
+        if r["type"] == "complete" and r["name"] == "calloc" and r["args"].get("size") == 0:
+            calls.append(r["args"]["nmemb"])
+        elif r["type"] == "counter" and r["name"] == "dropped":
+            lost[r["process"]["pid"] if isinstance(r.get("process"), dict) else 0, r["id"]] = \
+                r["args"].get("records", 0)
+print(len(set(calls)), len(calls) - len(set(calls)), sum(lost.values()))'
+}
+
+ulimit -n $((512 + $(random_below 3000)))
+for what in duplicated closed shared asleep; do
+	count=$((1000 + $(random_below 60000)))
+	bare "$apps/lost_connections" $what $count >bare.out 2>bare.err
+	status=$?
+	made=$(sed -n 's/ calls$//p' bare.out)
+	for memory in "" --memory=256K; do
+		name="$what $count $memory"
+		# shellcheck disable=SC2086
+		timeout 120 "$FXT" record -q $memory -o lost.fxt -- "$apps/lost_connections" $what $count \
+			>found.out 2>found.err
+		is "$name: exit status" $status $?
+		same "$name: output" bare.out found.out
+		same "$name: standard error" bare.err found.err
+		valid lost.fxt
+		is "$name: calls, those twice, dropped" "$made 0 0" "$(calls_in lost.fxt)"
+		test $what != shared || fxt dump lost.fxt | grep "shares its parent's descriptors" >/dev/null ||
+			fail "$name: no child is told of"
+		rm -f lost.fxt
+	done
+done
