@@ -1,12 +1,12 @@
-/* What a program does to the connection that leads to its manager, without knowing of it. Calls are
- * numbered, as those of sequence.c: calloc(1, 0), calloc(2, 0), ... so a trace says which of them it has.
+/* What a program does to the connection that leads to its manager, without knowing of it. Calls are numbered,
+ * as those of sequence.c: calloc(1, 0), calloc(2, 0), ... so a trace says which of them it has.
  *
- * 	lost_connections duplicated COUNT	puts a file of its own on every number that its limit allows, in random
- * 						order
- * 	lost_connections closed COUNT		closes all numbers from 3 on by a system call that nobody sees
- * 	lost_connections shared COUNT		makes children that share its descriptors, and memory of their own,
- * 						in all ways; some close what they find, some end at once
- * 	lost_connections asleep COUNT		makes children whose first call sleeps, and looks where they sleep
+ *	lost_connections duplicated COUNT	puts a file of its own on every number that its limit allows,
+ *						in random order
+ *	lost_connections closed COUNT		closes all numbers from 3 on by a system call that is not seen
+ *	lost_connections shared COUNT		makes children that share its descriptors, and have memory of
+ *						their own, in all ways; some close what they find
+ *	lost_connections asleep COUNT		makes children whose first call sleeps, and looks where they do
  *
  * It makes COUNT calls, some before and some afterwards, and prints what a bare run prints. What is drawn
  * follows from FXT_SEED (random.h). */

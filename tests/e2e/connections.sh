@@ -38,7 +38,8 @@ for what in duplicated closed shared asleep; do
 		same "$name: standard error" bare.err found.err
 		valid lost.fxt
 		is "$name: calls, those twice, dropped" "$made 0 0" "$(calls_in lost.fxt)"
-		test $what != shared || fxt dump lost.fxt | grep "shares its parent's descriptors" >/dev/null ||
+		test $what != shared ||
+			fxt dump lost.fxt | grep "shares its parent's descriptors" >/dev/null ||
 			fail "$name: no child is told of"
 		rm -f lost.fxt
 	done
