@@ -22,8 +22,9 @@ enum {
 	ROUNDS = 500,                   /* chunks that each thread fills */
 	HIGH = 1000,
 	FIRST = FXT_MANAGED_FIRST_CHUNKS,
+	FIRST_EARLY = FXT_MANAGED_LEAST_CHUNKS, /* a pass may end after so many chunks at first, */
 	UNSEEN = 32,                    /* what a process that does not wait may use at first */
-	MOST_EARLY = 32,                /* a pass may end after so many chunks: buffer_managed.c */
+	MOST_EARLY = 32,                /* and after so many later: buffer_managed.c */
 };
 
 static struct fxt_buffer buffer;
@@ -203,7 +204,7 @@ static unsigned usable(void)
 	unsigned half = buffer.limit / 2, granted = play.granted;
 
 	if (!granted)
-		granted = play.answered ? half : buffer.waits ? FIRST : UNSEEN;
+		granted = play.answered ? half : buffer.waits ? FXT_MANAGED_LEAST_CHUNKS : UNSEEN;
 	return granted < half ? granted : half;
 }
 
@@ -239,7 +240,7 @@ START_TEST(passes)
 	random_seed(3 * THREADS + (uint64_t)_i);
 	make_buffer(FXT_STREAMING, (1 + random_below(24)) * FXT_BUFFER_MIN_BYTES);
 	play.pass = play.at = play.asked = play.answered = 0;
-	play.early = FIRST;
+	play.early = FIRST_EARLY;
 	/* Some managers grant nothing, and thereby all. */
 	play.granted = random_below(3) ? FIRST + (unsigned)random_below(buffer.limit / 2) : 0;
 	atomic_store(&buffer.managed->granted_chunks, play.granted);

@@ -17,7 +17,9 @@
 
 enum {
 	NOEXEC_SEAL = 8,                /* MFD_NOEXEC_SEAL, which kernels before 6.3 do not know */
-	FIRST_CHUNKS = FXT_MANAGED_FIRST_CHUNKS,        /* the length of a pass at first */
+	FIRST_CHUNKS = FXT_MANAGED_FIRST_CHUNKS,        /* chunks of each half that may be used at first */
+	/* the length of a pass at first, while the manager keeps up */
+	FIRST_EARLY_CHUNKS = FXT_MANAGED_LEAST_CHUNKS,
 	/* A process that does not wait for room may use so many chunks of each half before the manager has
 	 * seen its memory, because it would drop what it records while the manager wakes. */
 	UNSEEN_CHUNKS = 32,
@@ -166,7 +168,7 @@ int fxt_buffer_create_managed(struct fxt_buffer *buffer, const struct fxt_buffer
 	buffer->mode = config->mode;
 	buffer->durable_words = durable / FXT_WORD_BYTES;
 	buffer->limit = (uint32_t)((config->bytes - durable) / FXT_CHUNK_BYTES) & ~1u;
-	buffer->early_chunks = FIRST_CHUNKS;
+	buffer->early_chunks = FIRST_EARLY_CHUNKS;
 	buffer->waits = config->waits;
 	buffer->file_limit = buffer->limit;
 	if (buffer->mode == FXT_STREAMING && config->file_bytes > config->bytes)
@@ -202,7 +204,7 @@ static uint32_t granted(const struct fxt_buffer *buffer)
 	if (!chunks && atomic_load_explicit(&buffer->saved_wraps, memory_order_relaxed))
 		chunks = half;
 	else if (!chunks)
-		chunks = buffer->waits ? FIRST_CHUNKS : UNSEEN_CHUNKS;
+		chunks = buffer->waits ? FXT_MANAGED_LEAST_CHUNKS : UNSEEN_CHUNKS;
 	return chunks < half ? chunks : half;
 }
 
@@ -253,7 +255,7 @@ static void pace(struct fxt_buffer *buffer, uint64_t now_ns)
 	if (took_ns < QUICK_PASS_NS && buffer->early_chunks < MOST_EARLY_CHUNKS)
 		buffer->early_chunks *= 2;
 	else if (took_ns > SLOW_PASS_NS)
-		buffer->early_chunks = FIRST_CHUNKS;
+		buffer->early_chunks = FIRST_EARLY_CHUNKS;
 	if (buffer->early_chunks > granted(buffer))
 		want_more(buffer);
 	buffer->pass_ns = now_ns;

@@ -201,8 +201,9 @@ struct fxt_managed_header {
 	_Atomic uint32_t sleepers;
 };
 
-/* A streaming provider uses so many chunks of each rolling buffer until it has been granted more. */
-enum { FXT_MANAGED_FIRST_CHUNKS = 4 };
+/* So many chunks of each rolling buffer a streaming provider is granted at first, and so many where there is
+ * nothing left. One that waits for room uses no more until the manager has seen its memory. */
+enum { FXT_MANAGED_FIRST_CHUNKS = 4, FXT_MANAGED_LEAST_CHUNKS = 2 };
 
 /* The first page of the pages of gates is the manager's. It begins with the word of a robust futex that the
  * manager holds: when the manager's process is gone, the kernel sets this bit there; when it has ended in

@@ -6,7 +6,7 @@
  *	lost_connections closed COUNT		closes all numbers from 3 on by a system call that is not seen
  *	lost_connections shared COUNT		makes children that share its descriptors, and have memory of
  *						their own, in all ways; some close what they find
- *	lost_connections asleep COUNT		makes children whose first call sleeps, and looks where they do
+ *	lost_connections asleep COUNT		makes children whose first call sleeps, and looks where
  *
  * It makes COUNT calls, some before and some afterwards, and prints what a bare run prints. What is drawn
  * follows from FXT_SEED (random.h). */

@@ -138,9 +138,12 @@ static uint32_t left(const struct fxt_session *session)
  * they use it. */
 static uint32_t first_chunks(const struct fxt_client *p, const struct fxt_session *session)
 {
-	uint32_t half = p->chunks / 2, chunks = session->config.waits ? 0 : left(session) / FIRST_SHARE;
+	uint32_t half = p->chunks / 2, most = left(session);
+	uint32_t chunks = session->config.waits ? 0 : most / FIRST_SHARE;
 
-	if (chunks < FXT_MANAGED_FIRST_CHUNKS)
+	if (most < FXT_MANAGED_FIRST_CHUNKS)
+		chunks = FXT_MANAGED_LEAST_CHUNKS;
+	else if (chunks < FXT_MANAGED_FIRST_CHUNKS)
 		chunks = FXT_MANAGED_FIRST_CHUNKS;
 	return chunks < half ? chunks : half;
 }
