@@ -424,9 +424,94 @@ START_TEST(test_ring_that_turns)
 }
 END_TEST
 
+enum { PROVIDERS = 40, MOST_CHUNKS = 512 };
+
+static uint64_t seed;
+
+static uint64_t rand_below(uint64_t *state, uint64_t end)
+{
+	*state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return (*state >> 33) % end;
+}
+
+/* Returns how many chunks of each half all providers have been granted beyond the least. */
+static uint64_t granted_beyond(struct fxt_client *const *clients, size_t count)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		sum += clients[i]->grant.chunks - FXT_MANAGED_LEAST_CHUNKS;
+	return sum;
+}
+
+/* Providers come, want more and are idle in random order. The sum of what they are granted stays within the
+ * bound of the run, each has the least and what its memory has at most, and one that wants more gets it if
+ * there is any. */
+START_TEST(test_grants)
+{
+	struct fxt_session run = {.state = FXT_SESSION_STARTED, .config.mode = FXT_BUFFERING_STREAMING};
+	struct fxt_client *clients[PROVIDERS];
+	uint64_t state = seed + (uint64_t)_i, bound, taken;
+
+	run.clients = clients;
+	run.config.waits = _i % 2;
+	bound = 1 + rand_below(&state, 3000);
+	run.config.memory_bytes = bound * 2 * FXT_CHUNK_BYTES;
+	for (unsigned step = 0; step < 3000; step++) {
+		struct fxt_managed_header *header;
+		struct fxt_client *p;
+		uint32_t wanted, before, left;
+
+		if (run.count < PROVIDERS && rand_below(&state, 20) == 0) {
+			p = calloc(1, sizeof(*p));
+			p->memory = calloc(1, FXT_MANAGED_HEADER_BYTES);
+			p->chunks = (uint32_t)rand_below(&state, MOST_CHUNKS);
+			p->chunks = 2 * (FXT_MANAGED_FIRST_CHUNKS + p->chunks);
+			p->table = calloc(p->chunks, sizeof(*p->table));
+			clients[run.count++] = p;
+			fxt_memory_begin(p, &run);
+		}
+		if (!run.count)
+			continue;
+		p = clients[rand_below(&state, run.count)];
+		header = (struct fxt_managed_header *)p->memory;
+		before = p->grant.chunks;
+		wanted = (uint32_t)rand_below(&state, 2 * MOST_CHUNKS);
+		taken = granted_beyond(clients, run.count) + run.count * FXT_MANAGED_LEAST_CHUNKS;
+		left = bound > taken ? (uint32_t)(bound - taken) : 0;
+		atomic_store(&header->wanted_chunks, wanted);
+		fxt_memory_grant(p, &run);
+		ck_assert_uint_eq(atomic_load(&header->granted_chunks), p->grant.chunks);
+		ck_assert_uint_ge(p->grant.chunks, before);
+		ck_assert_uint_le(p->grant.chunks, p->chunks / 2);
+		if (wanted > p->chunks / 2)
+			wanted = p->chunks / 2;
+		if (wanted > before)
+			ck_assert_uint_eq(p->grant.chunks,
+					  before + (wanted - before < left ? wanted - before : left));
+		ck_assert(granted_beyond(clients, run.count) <= bound);
+		/* All of them have been idle for long. */
+		if (rand_below(&state, 100) == 0) {
+			fxt_memory_take_back(&run, fxt_now_ns() + UINT64_C(10000000000));
+			for (size_t i = 0; i < run.count; i++)
+				ck_assert_uint_le(clients[i]->grant.chunks, clients[i]->grant.first_chunks);
+		}
+	}
+	for (size_t i = 0; i < run.count; i++) {
+		free(clients[i]->memory);
+		free(clients[i]->table);
+		free(clients[i]);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	TCase *written = tcase_create("archive"), *copied = tcase_create("memory");
+	const char *given = getenv("CHECK_MANAGER_SEED");
+
+	seed = given ? strtoull(given, NULL, 0) : (uint64_t)fxt_now_ns();
+	printf("CHECK_MANAGER_SEED=%llu\n", (unsigned long long)seed);
 
 	tcase_add_test(written, test_what_is_left_out);
 	tcase_add_test(written, test_sections);
@@ -438,6 +523,7 @@ int main(void)
 	tcase_add_test(written, test_rotation_that_fails);
 	tcase_add_test(copied, test_pages_that_change);
 	tcase_add_test(copied, test_ring_that_turns);
+	tcase_add_loop_test(copied, test_grants, 0, 20);
 	tcase_set_timeout(copied, 60);
 	return RUN_SUITE("manager", written, copied);
 }

@@ -164,6 +164,8 @@ void fxt_memory_begin(struct fxt_client *p, const struct fxt_session *session)
 	p->grant = (struct fxt_client_grant){.saved_ns = fxt_now_ns(), .wanted_ns = fxt_now_ns()};
 	p->grant.first_chunks = session->config.mode == FXT_BUFFERING_STREAMING ? first_chunks(p, session)
 										: ring_chunks(p, session);
+	/* Of the members that the header has in addition to Fuchsia's, this one is never 0 in our agent's. */
+	p->grant.knows = atomic_load_explicit(&header_of(p)->outlives_connection, memory_order_relaxed);
 	set(p, p->grant.first_chunks);
 }
 
@@ -203,7 +205,7 @@ static void free_rest(struct fxt_client *p, uint32_t chunks)
 	uint32_t half = p->chunks / 2, most = p->grant.most_chunks, i;
 	bool any = false;
 
-	for (i = chunks; i < most; i++) {
+	for (i = chunks; i < most && p->grant.knows; i++) {
 		free_chunk(p, i);
 		free_chunk(p, half + i);
 		any |= fxt_managed_state_of(atomic_load(&p->table[i])) != FXT_MANAGED_EMPTY ||

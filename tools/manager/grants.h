@@ -5,6 +5,7 @@
 #ifndef FXT_TOOLS_GRANTS_H
 #define FXT_TOOLS_GRANTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "writer/provider.h"
@@ -16,6 +17,7 @@ struct fxt_client_grant {
 	uint32_t chunks;                /* of each rolling buffer it may use so many; 0: all */
 	uint32_t first_chunks;          /* what it was granted at first */
 	uint32_t most_chunks;           /* memory behind so many has been given back */
+	bool knows;                     /* the provider knows of chunks whose memory was given back */
 	uint64_t saved_ns, wanted_ns;   /* CLOCK_MONOTONIC: when it was saved last, and wanted more last */
 };
 
