@@ -22,7 +22,12 @@ for line in sys.stdin:
 print(len(set(calls)), len(calls) - len(set(calls)), sum(lost.values()))'
 }
 
-ulimit -n $((512 + $(random_below 3000)))
+# Where a process may not raise a limit of less than a thousand, it has no connection, and writes a file.
+if test "$(random_below 2)" = 1; then
+	ulimit -Sn $((100 + $(random_below 3000)))
+else
+	ulimit -n $((1100 + $(random_below 2000)))
+fi
 for what in duplicated closed shared asleep; do
 	count=$((1000 + $(random_below 60000)))
 	bare "$apps/lost_connections" $what $count >bare.out 2>bare.err
