@@ -32,24 +32,28 @@ enum { MIB = 1 << 20, DURABLE = FXT_DURABLE_MIN_BYTES, STRINGS = 3 };
 static char directory[] = "/tmp/check_buffer.XXXXXX";
 static char path[sizeof(directory) + 16];
 static struct fxt_buffer buffer;
-static uint64_t prologue[1 + 2 * STRINGS];
 
 struct walk {
 	size_t bytes, records, fillers, instants, strings;
 };
 
+static size_t write_prologue(uint64_t *out)
+{
+	size_t i;
+
+	out[0] = MAGIC;
+	for (i = 0; i < STRINGS; i++) {
+		out[1 + 2 * i] = STRING(i + 1);
+		out[2 + 2 * i] = TEXT;
+	}
+	return 1 + 2 * STRINGS;
+}
+
 static void setup(void)
 {
-	uint64_t i;
-
 	memcpy(directory + sizeof(directory) - 7, "XXXXXX", 7);
 	ck_assert(mkdtemp(directory) != NULL);
 	snprintf(path, sizeof(path), "%s/trace.fxt", directory);
-	prologue[0] = MAGIC;
-	for (i = 0; i < STRINGS; i++) {
-		prologue[1 + 2 * i] = STRING(i + 1);
-		prologue[2 + 2 * i] = TEXT;
-	}
 	memset(&buffer, 0, sizeof(buffer));
 	buffer.fd = -1;
 }
@@ -72,8 +76,7 @@ static void teardown(void)
 static int try_create(enum fxt_mode mode, uint64_t bytes)
 {
 	struct fxt_buffer_config config = {
-		.mode = mode, .bytes = bytes, .path = path, .prologue = prologue,
-		.prologue_words = sizeof(prologue) / sizeof(*prologue)};
+		.mode = mode, .bytes = bytes, .path = path, .write_prologue = write_prologue};
 
 	return fxt_buffer_create(&buffer, &config);
 }

@@ -154,12 +154,18 @@ START_TEST(circular_reuses_the_oldest_that_is_free)
 }
 END_TEST
 
+static size_t write_magic(uint64_t *out)
+{
+	out[0] = MAGIC;
+	return 1;
+}
+
 START_TEST(snapshot_of_nothing_yet)
 {
 	/* With one word of prologue the last filler of the durable area is longer than a word. */
 	struct fxt_buffer_config config = {
-		.mode = _i ? FXT_CIRCULAR : FXT_ONESHOT, .bytes = MIB, .path = path, .prologue = prologue,
-		.prologue_words = 1};
+		.mode = _i ? FXT_CIRCULAR : FXT_ONESHOT, .bytes = MIB, .path = path,
+		.write_prologue = write_magic};
 	char copy[FXT_PATH_BYTES];
 
 	ck_assert_int_eq(fxt_buffer_create(&buffer, &config), 0);

@@ -112,16 +112,20 @@ static void *manage(void *argument)
 	}
 }
 
+static size_t write_prologue(uint64_t *out)
+{
+	out[0] = fxt_filler(PROLOGUE_WORDS);
+	return PROLOGUE_WORDS;
+}
+
 /* Makes the buffer anew. */
 static void make_buffer(enum fxt_mode mode, uint64_t bytes)
 {
-	static uint64_t prologue[PROLOGUE_WORDS];
-	struct fxt_buffer_config config = {.mode = mode, .bytes = bytes, .path = "test", .prologue = prologue,
-					   .prologue_words = PROLOGUE_WORDS, .counters_words = 2,
+	struct fxt_buffer_config config = {.mode = mode, .bytes = bytes, .path = "test",
+					   .write_prologue = write_prologue, .counters_words = 2,
 					   .waits = random_below(2)};
 	int ends[2], memory, connection;
 
-	prologue[0] = fxt_filler(PROLOGUE_WORDS);
 	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
 	connection = fxt_file_move_high(ends[0]);
 	ck_assert_int_ge(connection, HIGH);

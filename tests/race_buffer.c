@@ -364,7 +364,7 @@ static const struct kind {
 
 enum { KINDS = sizeof(kinds) / sizeof(*kinds), MAX_THREADS = 32 };
 
-static size_t make_prologue(uint64_t *out)
+static size_t write_prologue(uint64_t *out)
 {
 	static const char *const texts[] = {"race", "event", "sum", "a", "b", "c", "d"};
 	size_t used = fxt_encode_magic(out, PROLOGUE_WORDS), i;
@@ -380,11 +380,10 @@ static size_t make_prologue(uint64_t *out)
 
 static void race(enum fxt_mode mode, const char *path)
 {
-	uint64_t prologue[PROLOGUE_WORDS];
 	/* A ring goes round some ten times; the others grow by many steps and are full before the end. */
 	uint64_t bytes = (uint64_t)(mode == FXT_CIRCULAR ? 2 : 8) * MIB;
-	struct fxt_buffer_config config = {.mode = mode, .bytes = bytes, .path = path, .prologue = prologue,
-					   .prologue_words = make_prologue(prologue)};
+	struct fxt_buffer_config config = {.mode = mode, .bytes = bytes, .path = path,
+					   .write_prologue = write_prologue};
 	struct writer writers[MAX_THREADS];
 	pthread_t threads[MAX_THREADS];
 	unsigned count = 0, found, i, k;

@@ -67,9 +67,10 @@ struct fxt_buffer_config {
 	/* the file's size, in streaming mode its upper limit; at least FXT_BUFFER_MIN_BYTES */
 	uint64_t bytes;
 	const char *path;               /* an absolute path; a number is put into it if the name is taken */
-	/* the words that the file begins with: magic number, provider, initialization, strings */
-	const uint64_t *prologue;
-	size_t prologue_words;
+	/* Writes the words that the file begins with: magic number, provider, initialization, strings. There
+	 * is room for FXT_RECORD_MAX_WORDS. Returns how many it has written. It may run in a task of its own
+	 * (apart.h). */
+	size_t (*write_prologue)(uint64_t *out);
 	bool in_memory;                 /* the buffer is in memory whatever the file system is */
 	size_t counters_words;          /* how many words at the prologue's end are rewritten in place */
 	/* managed, streaming: the upper limit of the file that takes the memory's place if the manager
@@ -333,8 +334,6 @@ uint32_t fxt_managed_page_chunks(struct fxt_buffer *buffer);
 void fxt_managed_has_pages(struct fxt_buffer *buffer, uint32_t number);
 /* Returns whether a thread holds the chunk of a managed buffer, so that the manager has not saved it. */
 bool fxt_managed_is_held(const struct fxt_buffer *buffer, uint32_t number);
-/* Unmaps what a managed buffer has besides what a file's buffer has. */
-void fxt_managed_forget(struct fxt_buffer *buffer);
 
 /* Makes a chunk or page of `words` words empty: a filler, and a last word that stays one. */
 static inline void fxt_chunk_empty(uint64_t *base, size_t words)

@@ -54,13 +54,12 @@ int fxt_buffer_make_tables(struct fxt_buffer *buffer)
 void fxt_buffer_lay_prologue(struct fxt_buffer *buffer, const struct fxt_buffer_config *config)
 {
 	buffer->storage.prologue = buffer->durable;
-	memcpy(buffer->durable, config->prologue, config->prologue_words * FXT_WORD_BYTES);
-	if (config->prologue_words < FXT_RECORD_MAX_WORDS)
-		buffer->durable[config->prologue_words] =
-			fxt_filler(FXT_RECORD_MAX_WORDS - config->prologue_words);
-	buffer->durable_at = config->prologue_words;
+	buffer->prologue_words = config->write_prologue(buffer->durable);
+	if (buffer->prologue_words < FXT_RECORD_MAX_WORDS)
+		buffer->durable[buffer->prologue_words] =
+			fxt_filler(FXT_RECORD_MAX_WORDS - buffer->prologue_words);
+	buffer->durable_at = buffer->prologue_words;
 	buffer->durable_region_end = FXT_RECORD_MAX_WORDS;
-	buffer->prologue_words = config->prologue_words;
 }
 
 void fxt_buffer_lay_regions(struct fxt_buffer *buffer)
@@ -81,8 +80,6 @@ static int make_durable(struct fxt_buffer *buffer, const struct fxt_buffer_confi
 	size_t bytes = buffer->durable_words * FXT_WORD_BYTES;
 	int error;
 
-	if (config->prologue_words > FXT_RECORD_MAX_WORDS)
-		return -E2BIG;
 	error = buffer->in_memory ? -EOPNOTSUPP : fxt_sys_fallocate(buffer->fd, 0, 0, (off_t)bytes);
 	if (error == -EOPNOTSUPP || error == -ENOSYS)
 		error = fxt_file_append_pages(buffer->fd, 0, (unsigned)(bytes / FXT_PAGE_BYTES));

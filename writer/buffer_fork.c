@@ -45,21 +45,44 @@ void fxt_buffer_after_fork(struct fxt_storage *storage, bool is_interrupted)
 		abandon(buffer);
 }
 
+/* A range to unmap. Mappings that lie one behind the other go with one call, because the child of a fork does
+ * this before its first record. */
+struct unmapping {
+	char *from, *end;
+};
+
+static void unmap_rest(struct unmapping *range)
+{
+	if (range->from)
+		fxt_sys_munmap(range->from, (size_t)(range->end - range->from));
+	range->from = NULL;
+}
+
+static void unmap(struct unmapping *range, void *at, size_t bytes)
+{
+	if (!at)
+		return;
+	if (!range->from || range->end != at) {
+		unmap_rest(range);
+		range->from = at;
+	}
+	range->end = (char *)at + bytes;
+}
+
 void fxt_buffer_forget(struct fxt_buffer *buffer)
 {
 	uint32_t windows = (buffer->limit + FXT_WINDOW_CHUNKS - 1) / FXT_WINDOW_CHUNKS, i;
-	uint64_t *base;
+	struct unmapping range = {NULL, NULL};
 
-	for (i = 0; buffer->windows && i < windows; i++) {
-		base = atomic_load_explicit(&buffer->windows[i].base, memory_order_relaxed);
-		if (base)
-			fxt_sys_munmap(base, FXT_WINDOW_BYTES);
-	}
-	if (buffer->durable)
-		fxt_sys_munmap(buffer->durable, buffer->durable_words * FXT_WORD_BYTES);
-	if (buffer->windows)
-		fxt_sys_munmap(buffer->windows, buffer->memory_bytes);
-	fxt_managed_forget(buffer);
+	/* The memory of a managed buffer is one mapping, in this order. */
+	if (buffer->states)
+		unmap(&range, (char *)buffer->states - FXT_MANAGED_HEADER_BYTES, buffer->front_bytes);
+	unmap(&range, buffer->durable, buffer->durable_words * FXT_WORD_BYTES);
+	for (i = 0; buffer->windows && i < windows; i++)
+		unmap(&range, atomic_load_explicit(&buffer->windows[i].base, memory_order_relaxed),
+		      FXT_WINDOW_BYTES);
+	unmap(&range, buffer->windows, buffer->memory_bytes);
+	unmap_rest(&range);
 	/* If the file is found to be cut now, nothing of it is mapped. */
 	buffer->windows = NULL;
 	buffer->durable = NULL;

@@ -94,8 +94,6 @@ static void describe(struct fxt_buffer *buffer, const struct fxt_buffer_config *
 	header->rolling_offset = header->durable_offset + header->durable_buffer_size;
 	header->chunk_bytes = FXT_CHUNK_BYTES;
 	header->chunk_count = buffer->limit;
-	header->counters_offset = (config->prologue_words - config->counters_words) * FXT_WORD_BYTES;
-	header->counters_size = config->counters_words * FXT_WORD_BYTES;
 	header->session = config->session;
 	header->outlives_connection = 1;
 }
@@ -124,6 +122,8 @@ static int map_memory(struct fxt_buffer *buffer, const struct fxt_buffer_config 
 				      (uint64_t *)(base + front + (uint64_t)i * FXT_WINDOW_BYTES),
 				      memory_order_release);
 	fxt_buffer_lay_prologue(buffer, config);
+	buffer->managed->counters_offset = (buffer->prologue_words - config->counters_words) * FXT_WORD_BYTES;
+	buffer->managed->counters_size = config->counters_words * FXT_WORD_BYTES;
 	atomic_store_explicit(&buffer->managed->durable_data_end, buffer->durable_at * FXT_WORD_BYTES,
 			      memory_order_release);
 	buffer->managed->magic = FXT_MANAGED_MAGIC;
@@ -184,12 +184,6 @@ int fxt_buffer_create_managed(struct fxt_buffer *buffer, const struct fxt_buffer
 		return fd;
 	fxt_sys_close(fd);
 	return error;
-}
-
-void fxt_managed_forget(struct fxt_buffer *buffer)
-{
-	if (buffer->states)
-		fxt_sys_munmap((char *)buffer->states - FXT_MANAGED_HEADER_BYTES, buffer->front_bytes);
 }
 
 /* -- Handing out chunks ------------------------------------------------------------------------ */

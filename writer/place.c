@@ -211,16 +211,35 @@ void fxt_place_give_up(uintptr_t place, size_t bytes)
 			give_back((uint32_t)unit, (uint32_t)unit + 1);
 }
 
+/* Unmaps a range. What the program believes to be its own stays mapped, without access. */
+static long unmap(struct fxt_range range, bool is_claimed)
+{
+	size_t bytes = range.end - range.from;
+
+	return is_claimed ? FXT_SYSCALL6(SYS_mmap, range.from, bytes, PROT_NONE,
+					 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0)
+			  : FXT_SYSCALL2(SYS_munmap, range.from, bytes);
+}
+
 int fxt_place_unmap(void *at, size_t bytes)
 {
-	uintptr_t origin;
-	struct fxt_range units = units_in((struct fxt_range){(uintptr_t)at, (uintptr_t)at + bytes}, &origin);
-	const bool keeps = units.from < units.end && taken[units.from] & CLAIMED;
-	long result = keeps ? FXT_SYSCALL6(SYS_mmap, at, bytes, PROT_NONE,
-					   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0)
-			    : FXT_SYSCALL2(SYS_munmap, at, bytes);
+	const struct fxt_range all = {(uintptr_t)at, (uintptr_t)at + bytes};
+	struct fxt_range rest = all;
+	uintptr_t origin, unit;
+	struct fxt_range units = units_in(all, &origin);
+	bool is_claimed = units.from < units.end && taken[units.from] & CLAIMED;
+	long result = 0;
 
-	if (result < 0 && result > -4096)
+	for (unit = units.from; unit < units.end && result >= 0; unit++) {
+		if (!!(taken[unit] & CLAIMED) == is_claimed)
+			continue;
+		result = unmap((struct fxt_range){rest.from, origin + unit * UNIT_BYTES}, is_claimed);
+		rest.from = origin + unit * UNIT_BYTES;
+		is_claimed = !is_claimed;
+	}
+	if (result >= 0)
+		result = unmap(rest, is_claimed);
+	if (result < 0)
 		return (int)result;
 	give_back((uint32_t)units.from, (uint32_t)units.end);
 	return 0;

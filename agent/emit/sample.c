@@ -27,9 +27,14 @@ static struct {
 	atomic_bool rss_failed, threads_failed, descriptors_failed;
 } sample_state;
 
-void fxt_sample_after_fork(void)
+void fxt_sample_again(void)
 {
 	atomic_store_explicit(&sample_state.next_ns, 0, memory_order_relaxed);
+}
+
+void fxt_sample_after_fork(void)
+{
+	atomic_store_explicit(&sample_state.next_ns, fxt_clock_kernel_ns() + SAMPLE_NS, memory_order_relaxed);
 }
 
 static bool is_due(uint64_t now_ns)
@@ -105,6 +110,23 @@ static void keep_statm(void)
 	fxt_agent.statm_inode = status.st_ino;
 	fxt_agent.statm_pid = fxt_agent.pid;
 	atomic_store(&fxt_agent.statm_fd, fd);
+}
+
+void fxt_sample_before_thread(void)
+{
+	uint64_t mask;
+
+	if (!fxt_is_on(FXT_CAT_counter) || fxt_agent.statm_pid == fxt_agent.pid)
+		return;
+	mask = fxt_sys_block_signals();
+	if (fxt_opens_here())
+		keep_statm();
+	/* One attempt is enough. What is open then is the file of this process's parent. */
+	if (fxt_agent.statm_pid != fxt_agent.pid) {
+		fxt_sample_drop(fxt_agent.statm_fd);
+		fxt_agent.statm_pid = fxt_agent.pid;
+	}
+	fxt_sys_restore_signals(mask);
 }
 
 static long read_statm(char *text)

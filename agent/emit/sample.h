@@ -18,8 +18,16 @@ void fxt_sample_renewed(struct fxt_thread *thread, uint64_t now_ns);
 /* Samples if 10 ms have passed and no other thread samples. Called as deferred work. */
 void fxt_sample(struct fxt_thread *thread, uint64_t now_ns);
 
-/* Makes a sample due at once, in the child of a fork and when recording begins again. */
+/* Makes a sample due at once, when recording begins again. */
+void fxt_sample_again(void);
+
+/* Makes a sample due after 10 ms, in the child of a fork. Many children end or execute a program before, and
+ * a sample opens a file. */
 void fxt_sample_after_fork(void);
+
+/* Opens the file that the resident memory is read from, if this has not been tried in this process: the
+ * caller is about to make a thread, and beside other threads the file cannot be opened. Any context. */
+void fxt_sample_before_thread(void);
 
 /* The file that the resident memory is read from stays open (docs/own-files.md). Returns whether it has the
  * number `fd`, and the program has not put another file there unseen; and whether a file is this one. */

@@ -13,8 +13,6 @@
 #include "writer/apart.h"
 #include "writer/fxt_encode.h"
 
-enum { PROLOGUE_WORDS = FXT_RECORD_MAX_WORDS };
-
 static size_t add_string(uint64_t *out, size_t capacity, unsigned index, const char *text)
 {
 	return fxt_encode_string(out, capacity, (uint16_t)index, text, strlen(text));
@@ -44,7 +42,8 @@ static size_t write_prologue(uint64_t *out)
 	};
 	const char *program = fxt_agent.program;
 	struct fxt_arg pid = {FXT_ARG_UINT32, FXT_INDEXED(FXT_STR_pid), .u32 = fxt_agent.pid};
-	size_t used = 0, bytes = strlen(program), room = PROLOGUE_WORDS - FXT_LOSS_COUNT * FXT_COUNTER_WORDS;
+	const size_t room = FXT_RECORD_MAX_WORDS - FXT_LOSS_COUNT * FXT_COUNTER_WORDS;
+	size_t used = 0, bytes = strlen(program);
 	unsigned i;
 
 	static_assert(FXT_STR_CATEGORIES == 1 && sizeof(fixed) / sizeof(*fixed) == FXT_STR_CALLS - 1,
@@ -71,17 +70,16 @@ static size_t write_prologue(uint64_t *out)
 
 enum kind { A_FILE, MANAGED, FORKED };   /* FORKED: managed, in the session of the parent */
 
-/* Makes a buffer of this kind, for `path` if it is a file. `prologue` has room for the prologue. */
-static int make_buffer(enum kind kind, const char *path, uint64_t *prologue)
+/* Makes a buffer of this kind, for `path` if it is a file. */
+static int make_buffer(enum kind kind, const char *path)
 {
 	const struct fxt_config *config = &fxt_agent.config;
 	struct fxt_buffer_config buffer = {
 		.mode = config->mode,
 		.bytes = config->mode == FXT_STREAMING ? config->max_bytes : config->buffer_bytes,
 		.path = kind ? "the memory that the manager saves" : path,
-		.prologue = prologue,
+		.write_prologue = write_prologue,
 		.in_memory = config->in_memory,
-		.prologue_words = write_prologue(prologue),
 		.counters_words = FXT_LOSS_COUNT * FXT_COUNTER_WORDS,
 		.file_bytes = kind ? config->max_bytes : 0,
 		.waits = config->wait_on_full || config->waits_for_manager,
@@ -97,8 +95,32 @@ static int make_buffer(enum kind kind, const char *path, uint64_t *prologue)
 		error = fxt_buffer_create(&fxt_agent.buffer, &buffer);
 
 	for (i = 0; i < FXT_LOSS_COUNT && (!error || fxt_agent.buffer.managed); i++)
-		fxt_agent.losses[i] = fxt_agent.buffer.storage.prologue + buffer.prologue_words -
+		fxt_agent.losses[i] = fxt_agent.buffer.storage.prologue + fxt_agent.buffer.prologue_words -
 				      (size_t)(FXT_LOSS_COUNT - i) * FXT_COUNTER_WORDS;
+	return error;
+}
+
+/* Makes a file. `connected` is why there is no manager, if there was to be one. */
+static int make_file(int connected)
+{
+	const struct fxt_config *config = &fxt_agent.config;
+	char *path = fxt_sys_memory(FXT_PATH_BYTES);
+	int error;
+
+	if (!path)
+		return -ENOMEM;
+	error = fxt_output_path(path, config, fxt_agent.program, fxt_agent.koid, fxt_agent.start_seconds)
+			? 0
+			: -ENAMETOOLONG;
+	if (connected && !config->may_lack_manager)
+		fxt_log("FXT_MANAGER: no answer at %s: %s; the trace goes to %s", config->manager,
+			fxt_error_name(connected), path);
+	if (!error)
+		error = make_buffer(A_FILE, path);
+	if (error)
+		fxt_log("FXT_OUTPUT: cannot write %s: %s; the program runs untraced", path,
+			fxt_error_name(error));
+	fxt_sys_munmap(path, FXT_PATH_BYTES);
 	return error;
 }
 
@@ -108,40 +130,19 @@ static int make_buffer(enum kind kind, const char *path, uint64_t *prologue)
  * errno if there is no buffer. */
 static int make(enum kind kind, bool may_be_file)
 {
-	const struct fxt_config *config = &fxt_agent.config;
-	size_t bytes = FXT_PATH_BYTES + PROLOGUE_WORDS * FXT_WORD_BYTES;
 	int error = 0;
-	char *path;
 
-	if (!kind && config->manager[0]) {
+	if (!kind && fxt_agent.config.manager[0]) {
 		kind = MANAGED;
 		error = fxt_connection_open(&fxt_agent.buffer);
 	}
 	if (error == -EINPROGRESS)
 		return -EAGAIN;
-	path = fxt_sys_memory(bytes);
-	if (!path)
-		return -ENOMEM;
 	if (kind && !error)
-		error = make_buffer(kind, "", (uint64_t *)(path + FXT_PATH_BYTES));
-	if ((!kind || (error && error != -EAGAIN)) && may_be_file) {
-		int connected = error;
-
-		error = fxt_output_path(path, config, fxt_agent.program, fxt_agent.koid,
-					fxt_agent.start_seconds)
-				? 0
-				: -ENAMETOOLONG;
-		if (connected && !config->may_lack_manager)
-			fxt_log("FXT_MANAGER: no answer at %s: %s; the trace goes to %s", config->manager,
-				fxt_error_name(connected), path);
-		if (!error)
-			error = make_buffer(A_FILE, path, (uint64_t *)(path + FXT_PATH_BYTES));
-		if (error)
-			fxt_log("FXT_OUTPUT: cannot write %s: %s; the program runs untraced", path,
-				fxt_error_name(error));
-	}
-	fxt_sys_munmap(path, bytes);
-	return error;
+		error = make_buffer(kind, "");
+	if (kind && (!error || error == -EAGAIN || !may_be_file))
+		return error;
+	return make_file(error);
 }
 
 /* Makes the process wait until the manager starts. The caller holds file_lock. */

@@ -10,6 +10,7 @@
 #include "agent/arrows/flow.h"
 #include "agent/arrows/task_life.h"
 #include "agent/emit/call_stack.h"
+#include "agent/emit/sample.h"
 #include "agent/process/locked_memory.h"
 
 /* There is room for so many threads that were made and have not run yet. Of others it is not shown who made
@@ -55,6 +56,7 @@ struct fxt_start *fxt_start_take(struct fxt_thread *thread, const pthread_attr_t
 		if (thread) {
 			uint32_t stack = fxt_call_stack(thread);
 
+			fxt_sample_before_thread();
 			fxt_call_stack_tell(thread, stack);
 			start->cause = fxt_flow_leave(thread);
 			start->cause.stack = stack;

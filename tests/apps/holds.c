@@ -1,6 +1,7 @@
 /* This program takes memory, descriptors and threads, and moves bytes. It makes other calls for 50 ms before
  * that, and for 50 ms after that while it still has them. It prints its process id, and how many bytes it has
- * read and written by calls. A child that is forked last does the same with half as many bytes. */
+ * read and written by calls. A child that is forked last makes threads at once, and moves half as many
+ * bytes. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -56,9 +57,28 @@ static void move(int times)
 	fflush(stdout);
 }
 
+static pthread_t threads[THREADS];
+
+static void make_threads(void)
+{
+	int i;
+
+	pthread_barrier_init(&barrier, NULL, THREADS + 1);
+	for (i = 0; i < THREADS; i++)
+		pthread_create(&threads[i], NULL, wait_for_end, NULL);
+}
+
+static void end_threads(void)
+{
+	int i;
+
+	pthread_barrier_wait(&barrier);
+	for (i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+}
+
 int main(void)
 {
-	pthread_t threads[THREADS];
 	char *volatile memory;
 	pid_t child;
 	int i;
@@ -66,21 +86,20 @@ int main(void)
 	linger();
 	memory = malloc(MEMORY);
 	memset(memory, 1, MEMORY);
-	pthread_barrier_init(&barrier, NULL, THREADS + 1);
-	for (i = 0; i < THREADS; i++)
-		pthread_create(&threads[i], NULL, wait_for_end, NULL);
+	make_threads();
 	for (i = 0; i < DESCRIPTORS; i++)
 		if (dup(0) < 0)
 			abort();
 	move(100);
-	pthread_barrier_wait(&barrier);
-	for (i = 0; i < THREADS; i++)
-		pthread_join(threads[i], NULL);
+	end_threads();
 	free(memory);
 	child = fork();
-	if (!child)
+	if (!child) {
+		make_threads();
 		move(50);
-	else
+		end_threads();
+	} else {
 		waitpid(child, NULL, 0);
+	}
 	return 0;
 }
