@@ -115,6 +115,7 @@ AGENT_SOURCES = \
 	agent/emit/thread.h \
 	agent/emit/thread_chunks.c \
 	agent/emit/thread_name.c \
+	agent/emit/thread_states.c \
 	agent/emit/threads.h \
 	agent/emit/trace_file.c \
 	agent/emit/trace_file.h \

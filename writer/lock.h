@@ -39,19 +39,22 @@ struct fxt_lock {
 enum { FXT_FUTEX_WAIT = 0 | 128, FXT_FUTEX_WAKE = 1 | 128 };    /* 128 is FUTEX_PRIVATE_FLAG */
 enum { FXT_FUTEX_WAIT_SHARED = 0 };
 
-/* Takes the lock. Returns the signal mask to give back to fxt_unlock(). A waiter sleeps: if it only
- * yielded, a waiter of a real-time policy would keep the holder from running. */
+/* Waits for a lock that another thread has, and takes it. A waiter first looks for a moment whether the lock
+ * becomes free: what it protects takes about a microsecond, and the kernel takes longer to wake a thread
+ * where thousands of the program's sleep. Then it sleeps: if it only yielded, a waiter of a real-time policy
+ * would keep the holder from running. */
+void fxt_lock_wait(struct fxt_lock *lock);
+
+/* Takes the lock. Returns the signal mask to give back to fxt_unlock(). */
 static inline uint64_t fxt_lock(struct fxt_lock *lock)
 {
 	uint64_t mask = fxt_sys_block_signals();
 	int was = 0;
 
 	FXT_CHECK((!fxt_lender || (uint32_t)fxt_sys_getpid() == fxt_lender), ==, true);
-	if (atomic_compare_exchange_strong_explicit(&lock->taken, &was, 1, memory_order_acquire,
-						    memory_order_relaxed))
-		return mask;
-	while (atomic_exchange_explicit(&lock->taken, 2, memory_order_acquire))
-		FXT_SYSCALL4(SYS_futex, &lock->taken, FXT_FUTEX_WAIT, 2, NULL);
+	if (!atomic_compare_exchange_strong_explicit(&lock->taken, &was, 1, memory_order_acquire,
+						     memory_order_relaxed))
+		fxt_lock_wait(lock);
 	return mask;
 }
 

@@ -1,5 +1,5 @@
-/* Defines the variables of sys.h, lock.h and forbidden.h, which say what these are, and makes private memory.
- * Any context may call these functions. */
+/* Defines the variables of sys.h, lock.h and forbidden.h, which say what these are, makes private memory, and
+ * waits for locks. Any context may call these functions. */
 #include "lock.h"
 
 _Atomic unsigned fxt_forbidden;
@@ -141,4 +141,33 @@ long fxt_sys_map_unlocked(uintptr_t at, size_t bytes, int protection, int flags,
 		return result;
 	fxt_sys_munmap((void *)result, bytes);
 	return error;
+}
+
+/* -- Waiting for a lock ------------------------------------------------------------------------ */
+
+enum { LOOKS = 100 };   /* some microseconds */
+
+static void relax(void)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("pause");
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+}
+
+void fxt_lock_wait(struct fxt_lock *lock)
+{
+	int was, look;
+
+	for (look = 0; look < LOOKS; look++) {
+		relax();
+		was = 0;
+		if (!atomic_load_explicit(&lock->taken, memory_order_relaxed) &&
+		    atomic_compare_exchange_strong_explicit(&lock->taken, &was, 1, memory_order_acquire,
+							    memory_order_relaxed))
+			return;
+	}
+	while (atomic_exchange_explicit(&lock->taken, 2, memory_order_acquire))
+		FXT_SYSCALL4(SYS_futex, &lock->taken, FXT_FUTEX_WAIT, 2, NULL);
 }

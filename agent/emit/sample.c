@@ -13,6 +13,9 @@
 
 enum {
 	SAMPLE_NS = 10 * 1000 * 1000,
+	/* A sample adds up what all threads have moved. It comes less often where there are more than a
+	 * thousand of them. */
+	SAMPLE_THREAD_NS = 10 * 1000,
 	STATM_BYTES = 128,
 	HIGH_DESCRIPTOR = 1000,         /* programs use lower ones */
 };
@@ -195,13 +198,16 @@ static void put_read(struct fxt_thread *thread, uint64_t now_ns, atomic_bool *fa
 void fxt_sample(struct fxt_thread *thread, uint64_t now_ns)
 {
 	uint64_t next_ns = atomic_load_explicit(&sample_state.next_ns, memory_order_relaxed);
+	uint64_t pause_ns = fxt_threads_known() * (uint64_t)SAMPLE_THREAD_NS;
 	struct fxt_moved moved;
 
 	if (!is_due(now_ns))
 		return;
+	if (pause_ns < SAMPLE_NS)
+		pause_ns = SAMPLE_NS;
 	now_ns = fxt_now(thread);
 	if (now_ns < next_ns ||
-	    !atomic_compare_exchange_strong_explicit(&sample_state.next_ns, &next_ns, now_ns + SAMPLE_NS,
+	    !atomic_compare_exchange_strong_explicit(&sample_state.next_ns, &next_ns, now_ns + pause_ns,
 						     memory_order_relaxed, memory_order_relaxed))
 		return;
 	moved = fxt_threads_moved();

@@ -48,4 +48,7 @@ struct fxt_moved {
 /* Returns the sums over all threads. */
 struct fxt_moved fxt_threads_moved(void);
 
+/* Returns how many states of threads fxt_threads_moved() looks at. */
+uint32_t fxt_threads_known(void);
+
 #endif

@@ -9,7 +9,6 @@
 
 #include <pthread.h>
 
-#include "agent/base/growing_table.h"
 #include "agent/base/koid.h"
 #include "agent/base/parts.h"
 #include "agent/base/stack.h"
@@ -24,25 +23,17 @@
 #include "writer/fxt_encode.h"
 
 enum {
-	LOOKS = 8,                      /* how many states are tested for a dead thread, by a system call */
 	/* The places of the counters in a page of slots. Each has a cache line of its own. */
 	DROPPED_SLOT = 8,
 	FILTERED_SLOT = DROPPED_SLOT + FXT_COUNTER_WORDS,
 	DEFAULT_STACK_BYTES = 8 << 20,
-	FIND_MAX = 1024,                /* how many states are searched for a thread's */
 	/* Every fork takes longer, and so does every call that began before one and ends after it. */
 	LEAST_FORK_NS = 20000,
 };
 
 static __thread bool barred;            /* the thread records nothing: fxt_thread_bar() */
 
-struct fxt_threads fxt_threads;
-
-static struct {
-	uint32_t next_look;             /* the state that find_state() tests next (under fxt_threads.lock) */
-	atomic_uint next_index;
-	struct fxt_growing_table list;  /* the memory of fxt_threads.list (under fxt_threads.lock) */
-} states = {.list.most_bytes = FXT_THREAD_STATES_MAX * sizeof(struct fxt_thread *)};
+static atomic_uint next_index;          /* of the threads that have an index in the format */
 
 /* -- Pages ------------------------------------------------------------------------------------- */
 
@@ -155,21 +146,6 @@ bool fxt_thread_put_extra(struct fxt_thread *thread, const uint64_t *record, siz
 	return put(thread, record, words, false);
 }
 
-struct fxt_thread *fxt_threads_find(uint32_t own_tid)
-{
-	uint32_t i, count = *(volatile uint32_t *)&fxt_threads.count;
-
-	/* The caller looks for the holder of a lock that it is about to wait for; the search must not take
-	 * long. */
-	if (count > FIND_MAX)
-		count = FIND_MAX;
-	for (i = 0; i < count; i++)
-		if (fxt_threads.list[i] && fxt_threads.list[i]->own_tid == own_tid &&
-		    fxt_threads.list[i]->in_use)
-			return fxt_threads.list[i];
-	return NULL;
-}
-
 /* -- Life -------------------------------------------------------------------------------------- */
 
 /* Guesses where the thread's stack is. fxt_thread_has_stack() knows better if the thread's making was
@@ -228,11 +204,11 @@ static bool may_filter(void)
 
 static void make_ready(struct fxt_thread *thread)
 {
-	unsigned index = atomic_fetch_add_explicit(&states.next_index, 1, memory_order_relaxed) + 1;
+	unsigned index = atomic_fetch_add_explicit(&next_index, 1, memory_order_relaxed) + 1;
 
 	if (index > FXT_THREAD_MAX_INDEX) {
 		/* This keeps the index from wrapping around after four thousand million threads. */
-		atomic_store_explicit(&states.next_index, FXT_THREAD_MAX_INDEX, memory_order_relaxed);
+		atomic_store_explicit(&next_index, FXT_THREAD_MAX_INDEX, memory_order_relaxed);
 		index = 0;
 	}
 	thread->index = (uint8_t)index;
@@ -312,6 +288,7 @@ static void begin_life(struct fxt_thread *thread, uint32_t own_tid)
 	thread->pid = fxt_agent.koid;
 	thread->tid = fxt_koid_of_thread(own_tid);
 	thread->own_tid = own_tid;
+	fxt_thread_enter_number(thread);
 	thread->starts = atomic_load_explicit(&fxt_agent.starts, memory_order_relaxed);
 	forget_page(thread);
 	thread->pages.none[0] = thread->pages.none[1] = 0;
@@ -352,38 +329,6 @@ static void end_life(struct fxt_thread *thread)
 	thread->in_use = false;
 }
 
-/* Returns a state that no thread uses, or NULL. The caller holds the lock of fxt_threads. */
-static struct fxt_thread *find_state(uint32_t pid)
-{
-	struct fxt_thread *thread, **list;
-	uint32_t i;
-
-	for (i = 0; i < LOOKS && i < fxt_threads.count; i++) {
-		thread = fxt_threads.list[states.next_look++ % fxt_threads.count];
-		if (thread->claimed)
-			continue;
-		if (thread->in_use && thread->pid == fxt_agent.koid &&
-		    fxt_sys_thread_exists((int)pid, (int)thread->own_tid))
-			continue;
-		return thread;
-	}
-	list = fxt_growing_table(&states.list, (fxt_threads.count + 1) * sizeof(*fxt_threads.list));
-	if (!list)
-		return NULL;
-	fxt_threads.list = list;
-	thread = fxt_sys_memory(sizeof(*thread));
-	if (!thread)
-		return NULL;
-	thread->open = fxt_in_progress_entries(thread);
-	thread->open[-1].frame = UINTPTR_MAX;
-	thread->held_top = thread->held;
-	fxt_lanes_reset(thread);
-	thread->names.defined = fxt_functions_none_defined;
-	thread->names.quick = fxt_functions_none_defined;
-	fxt_threads.list[fxt_threads.count++] = thread;
-	return thread;
-}
-
 /* Counts a dropped record of a thread that has no state. */
 static void drop_unattached(void)
 {
@@ -400,7 +345,7 @@ struct fxt_thread *fxt_thread_attach(void)
 {
 	uint32_t pid, tid;
 	struct fxt_thread *thread;
-	uint64_t mask, all_blocked;
+	uint64_t mask;
 
 	if (atomic_load_explicit(&fxt_agent.state, memory_order_acquire) != FXT_ON || barred)
 		return NULL;
@@ -431,11 +376,7 @@ struct fxt_thread *fxt_thread_attach(void)
 		fxt_sys_restore_signals(mask);
 		return NULL;
 	}
-	all_blocked = fxt_lock(&fxt_threads.lock);
-	thread = find_state(pid);
-	if (thread)
-		thread->claimed = true;
-	fxt_unlock(&fxt_threads.lock, all_blocked);
+	thread = fxt_thread_claim_state(pid);
 	if (thread) {
 		if (thread->in_use)
 			end_life(thread);
@@ -472,22 +413,6 @@ void fxt_thread_unbar(struct fxt_thread *thread)
 	barred = false;
 }
 
-struct fxt_moved fxt_threads_moved(void)
-{
-	struct fxt_moved moved = {0};
-	uint64_t mask = fxt_lock(&fxt_threads.lock);
-	uint32_t i;
-
-	/* The threads go on counting meanwhile, so each count is read once. */
-	for (i = 0; i < fxt_threads.count; i++) {
-		moved.read += *(volatile uint64_t *)&fxt_threads.list[i]->bytes.read;
-		moved.written += *(volatile uint64_t *)&fxt_threads.list[i]->bytes.written;
-		moved.heap += (int64_t)*(volatile uint64_t *)&fxt_threads.list[i]->bytes.heap;
-	}
-	fxt_unlock(&fxt_threads.lock, mask);
-	return moved;
-}
-
 /* The old file's pages and chunks are not the trace's any more. Filtered records that are counted from here
  * on need a page again. A call that goes on beyond the end of the program needs none, because its slot was
  * copied as it was. */
@@ -516,7 +441,7 @@ void fxt_threads_after_fork(bool returns)
 	/* No other thread runs in this memory. */
 	barred = false;
 	fxt_lock_reset(&fxt_threads.lock);
-	atomic_store_explicit(&states.next_index, 0, memory_order_relaxed);
+	atomic_store_explicit(&next_index, 0, memory_order_relaxed);
 	/* The child has moved no bytes yet, and has the heap of all its parent's threads. Another thread
 	 * may have been entering its state in the list at the fork, so the last one may be missing. */
 	for (i = 0; thread && i < fxt_threads.count; i++)

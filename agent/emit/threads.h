@@ -1,5 +1,5 @@
-/* The states of all threads, for the files that go over them: thread.c, which makes the states, thread_name.c
- * and thread_chunks.c. All other files ask for a thread by the functions of thread.h. */
+/* The states of all threads, for the files that go over them: thread_states.c, which makes them, thread.c,
+ * thread_name.c and thread_chunks.c. All other files ask for a thread by the functions of thread.h. */
 #ifndef FXT_THREADS_H
 #define FXT_THREADS_H
 
@@ -14,6 +14,12 @@ struct fxt_threads {
 };
 
 extern struct fxt_threads fxt_threads __attribute__((visibility("hidden")));
+
+/* Returns a state for a thread of process `pid` that begins; NULL: there is no memory. Nobody else takes it,
+ * because it is claimed. If it is in use, a thread that the kernel no longer knows has left it. */
+struct fxt_thread *fxt_thread_claim_state(uint32_t pid);
+/* Enters the thread's number (own_tid), by which fxt_threads_find() finds it. */
+void fxt_thread_enter_number(struct fxt_thread *thread);
 
 /* Writes the name that the program has given to a thread of this process; NULL: that of the calling thread as
  * the kernel has it, so that it is the one that other tools show. */
