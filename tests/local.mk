@@ -183,6 +183,7 @@ APPS_C = \
 	tests/apps/host_cancel \
 	tests/apps/host_cancel_locks \
 	tests/apps/host_control \
+	tests/apps/host_all_numbers \
 	tests/apps/host_cut \
 	tests/apps/host_fds \
 	tests/apps/host_frees \
@@ -271,7 +272,8 @@ tests/apps/descriptors tests/apps/host_fds tests/apps/makes_code \
 tests/apps/host_number tests/apps/host_ranges tests/apps/host_unmaps tests/apps/inherits tests/apps/listens \
 tests/apps/host_filtered tests/apps/host_killed_ending \
 tests/apps/many_functions tests/apps/modes tests/apps/progress \
-tests/apps/lost_connections tests/apps/threads tests/apps/throng: tests/apps/random.h tests/apps/unseen.h
+tests/apps/host_all_numbers tests/apps/lost_connections tests/apps/threads tests/apps/throng: \
+	tests/apps/random.h tests/apps/unseen.h
 tests/apps/awaits tests/apps/burns tests/apps/busy tests/apps/by_hand tests/apps/call_trees \
 	tests/apps/causes tests/apps/coroutines tests/apps/ends tests/apps/makes_code \
 	tests/apps/follow_fork tests/apps/handlers tests/apps/jumps tests/apps/parents \

@@ -2,6 +2,7 @@
 #include "descriptor.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <string.h>
 
 /* No process can have this number open, because the kernel's limit is lower. It is not -1, because some calls
@@ -55,6 +56,39 @@ void fxt_descriptor_vacate(int fd)
 	/* A process that is not allowed to close keeps the number. */
 	if (!fxt_is_forbidden(FXT_NO_LOCKS) && fxt_descriptor_yield(fd))
 		fxt_descriptor_clear(fd);
+}
+
+/* Closes the trace's descriptor. The file is opened again by its path when it has to grow, and a connection
+ * is not needed for memory that is shared already. A file whose memory is private is written to all the time,
+ * and keeps its descriptor. */
+static bool give_up_trace(rlim_t limit)
+{
+	struct fxt_buffer *buffer = &fxt_agent.buffer;
+	uint64_t mask = fxt_lock(&buffer->extend_lock);
+	int fd = buffer->fd;
+	bool given = fd >= 0 && (rlim_t)fd < limit && (buffer->managed || !buffer->in_memory) &&
+		     fxt_file_is_ours(buffer, fd);
+
+	if (given) {
+		buffer->fd = -1;
+		fxt_sys_close(fd);
+	}
+	fxt_unlock(&buffer->extend_lock, mask);
+	return given;
+}
+
+bool fxt_descriptor_give_up(void)
+{
+	int counters = atomic_load(&fxt_agent.statm_fd);
+	struct rlimit limit;
+
+	if (errno != EMFILE || fxt_is_forbidden(FXT_NO_LOCKS) ||
+	    (uint32_t)fxt_sys_getpid() != fxt_agent.pid || fxt_sys_getrlimit(RLIMIT_NOFILE, &limit))
+		return false;
+	if (counters < 0 || (rlim_t)counters >= limit.rlim_cur || !fxt_sample_has(counters))
+		return give_up_trace(limit.rlim_cur);
+	fxt_sample_drop(counters);
+	return true;
 }
 
 static bool is_one_of_ours(const struct stat *status)

@@ -76,6 +76,31 @@
 
 /* -- Making and closing ------------------------------------------------------------------------ */
 
+/* Makes a call that makes descriptors, and makes it again if the only numbers left were the agent's: a call
+ * that fails by EMFILE has done nothing. `failed` is its result then. Its value is the result. */
+#define FXT_OPENING(failed, call)							\
+	({										\
+		__typeof__(call) opened_ = (call);					\
+											\
+		while (FXT_UNLIKELY(opened_ == (failed)) && fxt_descriptor_give_up())	\
+			opened_ = (call);						\
+		opened_;								\
+	})
+
+/* Makes opening_SYMBOL(), which calls the real function so, also while the category is off. */
+#define FXT_OPENS(failed, type, symbol, ...)								\
+	static type opening_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))					\
+	{												\
+		return FXT_OPENING(failed, real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__)));		\
+	}
+#define FXT_OPENS_NUMBER(type, symbol, ...) FXT_OPENS(-1, type, symbol, __VA_ARGS__)
+#define FXT_OPENS_POINTER(type, symbol, ...) FXT_OPENS(NULL, type, symbol, __VA_ARGS__)
+
+#define CALLEE_FD(what, of) , opening_
+#define AROUND_FD(what, of) , FXT_OPENS_NUMBER
+#define CALLEE_STREAM(what, of) , opening_
+#define AROUND_STREAM(what, of) , FXT_OPENS_POINTER
+
 #define FAILURE_FD(what, of) FAILURE_INT
 #define RESULT_FD(what, of) RESULT_INT
 #define AFTER_FD(what, of)							\

@@ -11,8 +11,8 @@ long fxt_by_number_make(struct fxt_by_number *call)
 {
 	const long *args = call->args;
 
-	return call->result =
-		       real_syscall(call->number, args[0], args[1], args[2], args[3], args[4], args[5]);
+	return call->result = FXT_OPENING(-1, real_syscall(call->number, args[0], args[1], args[2], args[3],
+							   args[4], args[5]));
 }
 
 const struct fxt_real fxt_reals_syscall[] = {

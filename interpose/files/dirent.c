@@ -34,6 +34,8 @@ typedef int (*fts64_compare_fn)(const FTSENT64 **, const FTSENT64 **);
 /* DIRECTORY: a pointer to a DIR, which has a descriptor of its own. */
 #define FAILURE_DIRECTORY(of) FAILURE_PTR
 #define RESULT_DIRECTORY(of) RESULT_PTR
+#define CALLEE_DIRECTORY(of) , opening_
+#define AROUND_DIRECTORY(of) , FXT_OPENS_POINTER
 #define AFTER_DIRECTORY(of)					\
 	, if (result_) {					\
 		FXT_OPENED(dirfd(result_), directory, of);	\

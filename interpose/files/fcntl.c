@@ -49,7 +49,9 @@ static inline bool takes_mode(int flags)
 
 #define OPEN(symbol)											\
 	FXT_REAL(int, symbol, (const char *pathname, int flags, mode_t mode), (pathname, flags, mode))	\
-	FXT_TRACED(io, int, symbol, open, real_##symbol, BLOCKS(pathname), FD(file, PATH(pathname)),	\
+	FXT_OPENS(-1, int, symbol, (const char *, pathname, TEXT), (int, flags, INT),			\
+		  (mode_t, mode, MODE))									\
+	FXT_TRACED(io, int, symbol, open, opening_##symbol, BLOCKS(pathname), FD(file, PATH(pathname)),	\
 		   (const char *, pathname, TEXT), (int, flags, INT), (mode_t, mode, MODE))		\
 	FXT_EXPORT int symbol(const char *pathname, int flags, ...)					\
 	{												\
@@ -62,7 +64,9 @@ static inline bool takes_mode(int flags)
 #define OPENAT(symbol)											\
 	FXT_REAL(int, symbol, (int dirfd, const char *pathname, int flags, mode_t mode),		\
 		 (dirfd, pathname, flags, mode))							\
-	FXT_TRACED(io, int, symbol, openat, real_##symbol, BLOCKS(pathname), FD(file, PATH(pathname)),	\
+	FXT_OPENS(-1, int, symbol, (int, dirfd, INT), (const char *, pathname, TEXT),			\
+		  (int, flags, INT), (mode_t, mode, MODE))						\
+	FXT_TRACED(io, int, symbol, openat, opening_##symbol, BLOCKS(pathname), FD(file, PATH(pathname)),\
 		   (int, dirfd, INT), (const char *, pathname, TEXT), (int, flags, INT),		\
 		   (mode_t, mode, MODE))								\
 	FXT_EXPORT int symbol(int dirfd, const char *pathname, int flags, ...)				\
@@ -135,7 +139,7 @@ static inline void sets_flags(int fd, int flags)
 	FXT_REAL(int, symbol, (int fd, int cmd, void *arg), (fd, cmd, arg))			\
 	static int followed_##symbol(int fd, int cmd, void *arg)				\
 	{											\
-		FOLLOWED_FCNTL(real_##symbol(fd, cmd, arg))					\
+		FOLLOWED_FCNTL(FXT_OPENING(-1, real_##symbol(fd, cmd, arg)))		\
 		return result;									\
 	}											\
 	FXT_TRACED(io, int, symbol, fcntl, followed_##symbol, BLOCKS(fd), INT, (int, fd, INT),	\

@@ -14,6 +14,8 @@
  * `fd` stands for. */
 #define FAILURE_FD_UNLESS(fd, what, of) FAILURE_INT
 #define RESULT_FD_UNLESS(fd, what, of) RESULT_INT
+#define CALLEE_FD_UNLESS(fd, what, of) , opening_
+#define AROUND_FD_UNLESS(fd, what, of) , FXT_OPENS_NUMBER
 #define AFTER_FD_UNLESS(fd, what, of)		\
 	, if (result_ >= 0 && (fd) < 0) {	\
 		FXT_OPENED(result_, what, of);	\

@@ -142,9 +142,9 @@ static inline void end_pipe(struct fxt_thread *thread, uint64_t start_ns, uint64
 		int result;									\
 												\
 		if (!thread)									\
-			return real_##symbol(pipefd);						\
+			return FXT_OPENING(-1, real_##symbol(pipefd));				\
 		start_ns = fxt_now(thread);							\
-		result = real_##symbol(pipefd);							\
+		result = FXT_OPENING(-1, real_##symbol(pipefd));				\
 		end_pipe(thread, start_ns, FXT_NAMES(io, pipe), pipefd, NULL, result);		\
 		return result;									\
 	}
@@ -161,9 +161,9 @@ FXT_EXPORT int pipe2(int pipefd[2], int flags)
 	int result;
 
 	if (!thread)
-		return real_pipe2(pipefd, flags);
+		return FXT_OPENING(-1, real_pipe2(pipefd, flags));
 	start_ns = fxt_now(thread);
-	result = real_pipe2(pipefd, flags);
+	result = FXT_OPENING(-1, real_pipe2(pipefd, flags));
 	end_pipe(thread, start_ns, FXT_NAMES(io, pipe2), pipefd, &flags, result);
 	return result;
 }
@@ -234,7 +234,7 @@ static int duplicated(int oldfd, int result)
 
 static inline int followed_dup(int oldfd)
 {
-	return duplicated(oldfd, real_dup(oldfd));
+	return duplicated(oldfd, FXT_OPENING(-1, real_dup(oldfd)));
 }
 
 static int dup_by_number(struct fxt_by_number *call, int oldfd)

@@ -25,6 +25,8 @@ typedef int descriptor_pair[2];
 /* FD_PAIR: an INT, of a call that puts two new descriptors into `pair`. */
 #define FAILURE_FD_PAIR(pair, what, of) FAILURE_INT
 #define RESULT_FD_PAIR(pair, what, of) RESULT_INT
+#define CALLEE_FD_PAIR(pair, what, of) , opening_
+#define AROUND_FD_PAIR(pair, what, of) , FXT_OPENS_NUMBER
 #define AFTER_FD_PAIR(pair, what, of)				\
 	, if (!result_) {					\
 		FXT_OPENED(pair[0], what, of);			\

@@ -27,6 +27,8 @@ static void standard_streams_move(void)
  * descriptor becomes 0 to 2, and is closed if it is none of them. */
 #define FAILURE_TERMINALS FAILURE_INT
 #define RESULT_TERMINALS RESULT_INT
+#define CALLEE_TERMINALS , opening_
+#define AROUND_TERMINALS , FXT_OPENS_NUMBER
 #define AFTER_TERMINALS						\
 	, if (!result_) {					\
 		FXT_OPENED(*amaster, terminal, NOTHING);	\

@@ -41,6 +41,13 @@ host nofile.later "$apps/host_limits" 50000 nofile 8 64
 complete nofile.later
 host nofile.raised "$apps/host_limits" 50000 nofile 200 1024
 complete nofile.raised
+# A process that may not raise its limit has the agent's numbers below it, and gets them all the same.
+for n in 0 1 2 3; do
+	numbers=$((1002 + $(random_below 3000)))
+	FXT_SEED=$((FXT_SEED + n)) limited "nofile.all.$numbers" "ulimit -n $numbers" \
+		setpriv --bounding-set=-sys_resource --inh-caps=-sys_resource "$apps/host_all_numbers" 20000
+	complete "nofile.all.$numbers"
+done
 host stack.later "$apps/host_limits" 10000 stack 64
 complete stack.later
 limited stack "ulimit -s 128" "$apps/host_limits" 50000

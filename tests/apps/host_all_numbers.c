@@ -1,0 +1,144 @@
+/* This program takes descriptors by calls of every kind, in random order, until the process has no number
+ * left, and makes marks while it has them all.
+ *
+ *	host_all_numbers MARKS		the seed of the order is FXT_SEED
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+
+#include "host.h"
+#include "random.h"
+
+enum { MOST = 1 << 16, STREAMS = 200 };
+
+static int numbers[MOST], count;
+static FILE *streams[STREAMS];
+static DIR *directories[STREAMS];
+static int stream_count, directory_count, listener;
+
+/* Each of these takes a number or two, and returns whether it did. */
+static bool keep(int fd)
+{
+	if (fd >= 0)
+		numbers[count++] = fd;
+	return fd >= 0;
+}
+
+static bool by_open(void) { return keep(open("/dev/zero", O_RDONLY)); }
+static bool by_openat(void) { return keep(openat(AT_FDCWD, "/dev/zero", O_RDONLY)); }
+static bool by_creat(void) { return keep(creat("/dev/zero", 0600)); }
+static bool by_dup(void) { return keep(dup(0)); }
+static bool by_fcntl(void) { return keep(fcntl(0, F_DUPFD, 3)); }
+static bool by_fcntl_cloexec(void) { return keep(fcntl(0, F_DUPFD_CLOEXEC, 3)); }
+static bool by_socket(void) { return keep(socket(AF_UNIX, SOCK_STREAM, 0)); }
+static bool by_epoll(void) { return keep(epoll_create1(0)); }
+static bool by_eventfd(void) { return keep(eventfd(0, 0)); }
+static bool by_timerfd(void) { return keep(timerfd_create(CLOCK_MONOTONIC, 0)); }
+static bool by_memfd(void) { return keep(memfd_create("all", 0)); }
+static bool by_number(void) { return keep((int)syscall(SYS_openat, AT_FDCWD, "/dev/zero", O_RDONLY, 0)); }
+static bool by_dup_number(void) { return keep((int)syscall(SYS_dup, 0)); }
+
+static bool by_signalfd(void)
+{
+	sigset_t none;
+
+	sigemptyset(&none);
+	return keep(signalfd(-1, &none, 0));
+}
+
+static bool by_accept(void)
+{
+	struct sockaddr_storage address;
+	socklen_t bytes = sizeof(address);
+
+	/* Nobody connects; a number is needed before that is known. */
+	return keep(accept4(listener, (struct sockaddr *)&address, &bytes, 0));
+}
+
+static bool by_fopen(void)
+{
+	if (stream_count == STREAMS)
+		return by_open();
+	streams[stream_count] = fopen("/dev/zero", "r");
+	return streams[stream_count] && ++stream_count;
+}
+
+static bool by_opendir(void)
+{
+	if (directory_count == STREAMS)
+		return by_open();
+	directories[directory_count] = opendir("/");
+	return directories[directory_count] && ++directory_count;
+}
+
+static bool by_pair(int failed, const int *pair)
+{
+	return failed ? false : keep(pair[0]) && keep(pair[1]);
+}
+
+static bool by_pipe(void)
+{
+	int pair[2];
+
+	return by_pair(pipe(pair), pair);
+}
+
+static bool by_pipe2(void)
+{
+	int pair[2];
+
+	return by_pair(pipe2(pair, O_CLOEXEC), pair);
+}
+
+static bool by_socketpair(void)
+{
+	int pair[2];
+
+	return by_pair(socketpair(AF_UNIX, SOCK_DGRAM, 0, pair), pair);
+}
+
+static bool (*const singles[])(void) = {
+	by_open,    by_openat,  by_creat,   by_dup,    by_fcntl,      by_fcntl_cloexec, by_socket, by_epoll,
+	by_eventfd, by_timerfd, by_memfd,   by_number, by_dup_number, by_signalfd,      by_fopen,  by_opendir,
+};
+static bool (*const pairs[])(void) = {by_pipe, by_pipe2, by_socketpair};
+
+enum { SINGLES = sizeof(singles) / sizeof(*singles), PAIRS = sizeof(pairs) / sizeof(*pairs) };
+
+int main(int argc, char **argv)
+{
+	unsigned long times = argc > 1 ? strtoul(argv[1], NULL, 0) : 0;
+	const struct sockaddr nameless = {.sa_family = AF_UNIX};
+	struct rlimit limit;
+	int i;
+
+	random_seed(0);
+	need(!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur <= MOST);
+	listener = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	/* The kernel chooses a name. */
+	need(listener >= 0 && !bind(listener, &nameless, sizeof(sa_family_t)) && !listen(listener, 1));
+	mark_times(times);
+	while (random_below(8) ? singles[random_below(SINGLES)]() : pairs[random_below(PAIRS)]())
+		;
+	/* A pair may have left one. */
+	need(errno == EMFILE);
+	while (singles[random_below(SINGLES)]())
+		;
+	need(errno == EMFILE && !by_accept() && errno == EMFILE && !by_pipe() && errno == EMFILE);
+	printf("%d of %d numbers\n", count + stream_count + directory_count, (int)limit.rlim_cur);
+	/* The trace is written to while nothing is left. */
+	mark_times(times);
+	for (i = 0; i < count; i++)
+		close(numbers[i]);
+	mark_times(times);
+	print_marks();
+	return 0;
+}
