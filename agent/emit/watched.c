@@ -22,6 +22,7 @@ static bool is_slow(uint64_t duration_ns)
 /* Counts a call that is left out. */
 static uint64_t *leave_out(struct fxt_thread *thread, uint64_t end_ns)
 {
+	fxt_in_progress_settle(thread);
 	fxt_thread_filtered(thread);
 	fxt_deferred_after(thread, end_ns);
 	return NULL;
@@ -29,6 +30,8 @@ static uint64_t *leave_out(struct fxt_thread *thread, uint64_t end_ns)
 
 uint64_t *fxt_room_kept(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, size_t words)
 {
+	uint64_t *at;
+
 	if (end_ns - start_ns >= fxt_agent.config.least_stack_ns) {
 		thread->commit |= FXT_COMMIT_WATCHED;
 		words += FXT_STACK_WORDS;
@@ -39,7 +42,10 @@ uint64_t *fxt_room_kept(struct fxt_thread *thread, uint64_t start_ns, uint64_t e
 	} else if (fxt_agent.config.triggers.count) {
 		thread->commit |= FXT_COMMIT_WATCHED;
 	}
-	return fxt_reserve(thread, start_ns, words);
+	at = fxt_reserve(thread, start_ns, words);
+	if (!at)
+		fxt_in_progress_settle(thread);
+	return at;
 }
 
 uint64_t *fxt_room_left(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, size_t words,
@@ -158,6 +164,7 @@ void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header
 	/* Only calls are explained and meet triggers. */
 	if (fxt_get_event_type(header) != FXT_EVENT_DURATION_COMPLETE) {
 		fxt_commit_as(thread, at, header, 1);
+		fxt_in_progress_settle(thread);
 		return;
 	}
 	if (!(thread->commit & FXT_COMMIT_DEFERRED))
@@ -177,6 +184,7 @@ void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header
 		*at++ = end_ns;
 	}
 	fxt_commit_as(thread, at, header + fxt_event_args(explained), 1);
+	fxt_in_progress_settle(thread);
 	fxt_call_stack_tell(thread, stack);
 	if (first_error)
 		fxt_call_stack_say(thread, FXT_STR_failed, first_error);
