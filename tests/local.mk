@@ -225,6 +225,7 @@ APPS_C = \
 	tests/apps/makes_code \
 	tests/apps/objects \
 	tests/apps/objects_blocks \
+	tests/apps/noted \
 	tests/apps/obeys \
 	tests/apps/owns \
 	tests/apps/pools \
@@ -430,7 +431,7 @@ E2E_HELPERS = tests/e2e/bounded.py tests/e2e/hostile.py tests/e2e/hosts_lib.sh t
 	tests/e2e/trace.py
 # The providers of managed.sh, which keep a model of what they write.
 E2E_HELPERS += tests/manager/compare_archive.py tests/manager/hostile_providers.py \
-	tests/manager/model_provider.py
+	tests/manager/manager_side.py tests/manager/model_provider.py tests/manager/protocol.py
 # The programs that entries.sh compiles, and what compares their counts.
 E2E_HELPERS += tests/e2e/entries.py
 EXTRA_DIST += tests/functions/args.c tests/functions/coroutines.c tests/functions/counted.h \

@@ -226,7 +226,11 @@ MANAGER_FILES = \
 	tools/manager/budget.h \
 	tools/manager/client.c \
 	tools/manager/client.h \
+	tools/manager/client_hear.c \
+	tools/manager/client_memory.c \
+	tools/manager/client_parts.h \
 	tools/manager/client_save.c \
+	tools/manager/client_stats.c \
 	tools/manager/controller.c \
 	tools/manager/controller.h \
 	tools/manager/controlling.c \

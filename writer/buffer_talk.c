@@ -55,6 +55,17 @@ bool fxt_managed_may_talk(struct fxt_buffer *buffer)
 	return false;
 }
 
+/* Notes that the manager has saved a half, if it was asked to. An answer to a request that was not sent says
+ * nothing. The caller holds extend_lock. */
+static void note_saved(struct fxt_buffer *buffer, uint32_t wraps)
+{
+	uint64_t cursor = atomic_load_explicit(&buffer->cursor, memory_order_relaxed);
+	uint32_t pass = (uint32_t)(cursor >> 32);
+
+	if (buffer->mode == FXT_STREAMING && wraps == buffer->saved_wraps && wraps != pass)
+		buffer->saved_wraps++;
+}
+
 void fxt_managed_hear_all(struct fxt_buffer *buffer)
 {
 	struct fxt_packet packet;
@@ -71,8 +82,8 @@ void fxt_managed_hear_all(struct fxt_buffer *buffer)
 			end_with(buffer, -EPIPE);
 		else if (packet.request == FXT_MANAGER_STOP || packet.request == FXT_MANAGER_TERMINATE)
 			end_with(buffer, -ESHUTDOWN);
-		else if (packet.request == FXT_MANAGER_BUFFER_SAVED && packet.data32 == buffer->saved_wraps)
-			buffer->saved_wraps++;
+		else if (packet.request == FXT_MANAGER_BUFFER_SAVED)
+			note_saved(buffer, packet.data32);
 		else if (packet.request == FXT_MANAGER_FULL)
 			atomic_store_explicit(&buffer->full_bytes, packet.data64, memory_order_relaxed);
 		else if (packet.request == FXT_MANAGER_ALL_SAVED)
@@ -156,8 +167,7 @@ void fxt_managed_saved(struct fxt_buffer *buffer, uint32_t wraps)
 {
 	uint64_t mask = fxt_lock(&buffer->extend_lock);
 
-	if (wraps == buffer->saved_wraps)
-		buffer->saved_wraps++;
+	note_saved(buffer, wraps);
 	fxt_unlock(&buffer->extend_lock, mask);
 }
 

@@ -72,7 +72,7 @@
 /* A packet, all numbers in the byte order of the machine. What a request does not use is 0. */
 struct fxt_packet {
 	uint16_t request;               /* enum fxt_manager_request */
-	uint16_t reserved;              /* 0, but in FXT_PROVIDER_ALERT */
+	uint16_t reserved;              /* 0, but in FXT_PROVIDER_ALERT, where it is a part of the name */
 	uint32_t data32;
 	uint64_t data64;
 };
@@ -85,9 +85,10 @@ enum fxt_manager_request {
 	/* From the provider. TRACE_PROVIDER_STARTED: it records now. data32: FXT_PROVIDER_VERSION. */
 	FXT_PROVIDER_STARTED = 0x1,
 	/* TRACE_PROVIDER_SAVE_BUFFER: a rolling buffer is full. data32: the wrap count, which is how often
-	 * writing had turned from one buffer to the other before; the buffer is data32 & 1. data64: how many
-	 * bytes of the durable area had been written then. The next request of this kind is not
-	 * sent before the answer to this one has come. */
+	 * writing had turned from one buffer to the other before; the buffer is data32 & 1. The counts of a
+	 * memory begin with 0 and follow each other; the first of a new session may be one that was asked for
+	 * before. data64: how many bytes of the durable area had been written then. The next request of this
+	 * kind is not sent before the answer to this one has come. */
 	FXT_PROVIDER_SAVE_BUFFER = 0x2,
 	/* TRACE_PROVIDER_STOPPED: it records nothing any more, until the next FXT_MANAGER_START. */
 	FXT_PROVIDER_STOPPED = 0x3,
@@ -98,7 +99,9 @@ enum fxt_manager_request {
 	 * Text: the program's name, of at most FXT_PROVIDER_NAME_BYTES. */
 	FXT_PROVIDER_REGISTER = 0x200,
 	/* The answer to FXT_MANAGER_INITIALIZE. data32: the provider's page of gates; data64: the bytes of
-	 * the memory. Its descriptor comes along the first time; a later session uses the same memory.
+	 * the memory, and above FXT_SESSION_SHIFT the session's number as INITIALIZE has it. A provider that
+	 * leaves that 0 answers each INITIALIZE that it gets, in order. The memory's descriptor comes along
+	 * the first time; a later session uses the same memory.
 	 * This may come over another connection, which has no other use, and whose process may be a helper of
 	 * the provider's. Then the text has FXT_PROVIDER_PROOF_BYTES: the text of FXT_MANAGER_REGISTERED,
 	 * which nobody else but forked children was told, and the process's id in the trace in 32 bits. */
@@ -119,12 +122,14 @@ enum fxt_manager_request {
 	/* From the manager. TRACE_PROVIDER_BUFFER_SAVED, with the values of the request. */
 	FXT_MANAGER_BUFFER_SAVED = 0x100,
 	/* Provider.Initialize. data32: enum fxt_buffering_mode, and FXT_BUFFERING_WAITS if the process shall
-	 * wait when it finds no room; data64: about how many bytes the memory shall have. Text: the
-	 * categories, as in FXT_CATEGORIES; empty: the provider's own choice. */
+	 * wait when it finds no room; data64: about how many bytes the memory shall have (0: as the provider
+	 * likes; too many: as many as it can), and above FXT_SESSION_SHIFT the session's number. Text: the
+	 * categories, as in FXT_CATEGORIES, of which the provider need not know all; empty: the provider's
+	 * own choice. */
 	FXT_MANAGER_INITIALIZE = 0x210,
 	/* Provider.Start. data32: enum fxt_buffer_disposition. data64: 1 if the manager has saved what was
 	 * recorded in this session before, so that its trace has it; otherwise 0. Text: the categories
-	 * that are added to those of INITIALIZE, and behind a '-' those that are left out. */
+	 * that are added to those of INITIALIZE, and behind FXT_START_LEAVES_OUT those that are left out. */
 	FXT_MANAGER_START = 0x211,
 	FXT_MANAGER_STOP = 0x212,               /* Provider.Stop */
 	FXT_MANAGER_TERMINATE = 0x213,          /* Provider.Terminate: the session is over */
@@ -149,6 +154,14 @@ enum fxt_buffering_mode { FXT_BUFFERING_ONESHOT, FXT_BUFFERING_CIRCULAR, FXT_BUF
 /* Added to the streaming mode: a thread that finds no room waits until the manager has saved a rolling
  * buffer. */
 enum { FXT_BUFFERING_WAITS = 0x100 };
+
+/* Where the number of a session stands in data64 of INITIALIZE and INITIALIZED. It tells a late answer to
+ * INITIALIZE from that to another one. */
+enum { FXT_SESSION_SHIFT = 48 };
+#define FXT_SESSION_BYTES_MASK ((UINT64_C(1) << FXT_SESSION_SHIFT) - 1)
+
+/* In front of the categories that START leaves out. No name of a category has a blank. */
+#define FXT_START_LEAVES_OUT " -"
 
 /* fuchsia.tracing.BufferDisposition: what becomes of the records of earlier starts. */
 enum fxt_buffer_disposition { FXT_CLEAR_ENTIRE = 1, FXT_CLEAR_NONDURABLE, FXT_RETAIN };

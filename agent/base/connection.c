@@ -14,6 +14,9 @@
 
 enum { ANSWER_SECONDS = 1, HIGH_DESCRIPTOR = 1000 };
 
+/* No manager takes a larger memory than this (tools/manager/client_memory.c), with all that is in it. */
+static const uint64_t MOST_BYTES = UINT64_C(4) << 30;
+
 /* A message, in both directions. It is not on the stack, because a signal handler may have to make the
  * buffer; file_lock guards it. The last byte is for a NUL. */
 static struct {
@@ -24,10 +27,13 @@ static struct {
 /* The number of this provider's page of gates, and of the manager's session. */
 static uint32_t page;
 static uint16_t session;
+static uint16_t echo;                   /* what another manager has in `reserved`; it comes back */
 static uint32_t session_categories;
+static uint64_t own_bytes;              /* how large this process would make its memory; 0: no matter yet */
 static uint32_t begun_categories;       /* of the last START, before a budget left any out */
 /* by which the manager knows this process, and those that it forks, again */
 static char token[FXT_PROVIDER_TOKEN_BYTES];
+static bool owes_started;               /* START has come, and was not answered yet */
 static bool has_session;                /* INITIALIZE has come: `session` and the configuration are its */
 
 /* -- Messages ---------------------------------------------------------------------------------- */
@@ -126,45 +132,62 @@ static void pass_over(const char *name, size_t bytes)
 static int initialize(void)
 {
 	uint32_t mode = message.packet.data32 & ~(uint32_t)FXT_BUFFERING_WAITS;
+	uint64_t bytes = message.packet.data64 & FXT_SESSION_BYTES_MASK;
 
-	if (mode > FXT_BUFFERING_STREAMING ||
-	    message.packet.data64 < FXT_BUFFER_MIN_BYTES ||
-	    message.packet.data64 / FXT_CHUNK_BYTES > FXT_RING_MAX_CHUNKS)
+	if (mode > FXT_BUFFERING_STREAMING)
 		return -EPROTO;
-	session = message.packet.reserved;
+	session = (uint16_t)(message.packet.data64 >> FXT_SESSION_SHIFT);
+	echo = message.packet.reserved;
 	has_session = true;
 	fxt_agent.config.mode = (enum fxt_mode)mode;
 	fxt_agent.config.waits_for_manager = message.packet.data32 & FXT_BUFFERING_WAITS;
-	fxt_agent.config.buffer_bytes = message.packet.data64;
+	if (!own_bytes)
+		own_bytes = fxt_agent.config.buffer_bytes;
+	/* How large the memory shall be is a hint. */
+	if (!bytes)
+		bytes = own_bytes;
+	if (bytes > MOST_BYTES)
+		bytes = MOST_BYTES;
+	fxt_agent.config.buffer_bytes = bytes > FXT_BUFFER_MIN_BYTES ? bytes : FXT_BUFFER_MIN_BYTES;
 	session_categories = message.text[0] ? fxt_category_list(message.text, pass_over)
 					     : fxt_agent.config.own_categories;
 	fxt_parts_mode();
 	return 0;
 }
 
-/* Takes over what FXT_MANAGER_START says, and answers it. */
-static int start(int connection)
+/* Takes over what FXT_MANAGER_START says. It is answered when the gate is open: fxt_connection_started(). */
+static void start(void)
 {
-	char *left_out = strchr(message.text, '-');
+	char *left_out = strstr(message.text, FXT_START_LEAVES_OUT);
 
-	if (left_out)
-		*left_out++ = '\0';
+	if (left_out) {
+		*left_out = '\0';
+		left_out += strlen(FXT_START_LEAVES_OUT);
+	}
 	fxt_agent.config.categories = session_categories;
 	if (message.text[0])
 		fxt_agent.config.categories |= fxt_category_list(message.text, pass_over);
 	begun_categories = fxt_agent.config.categories;
 	if (left_out && *left_out)
 		fxt_agent.config.categories &= ~fxt_category_list(left_out, pass_over);
-	set_message(FXT_PROVIDER_STARTED, FXT_PROVIDER_VERSION, 0);
-	return send_message(connection, 0, -1);
+	owes_started = true;
+}
+
+void fxt_connection_started(struct fxt_buffer *buffer)
+{
+	if (!owes_started)
+		return;
+	owes_started = false;
+	fxt_buffer_tell(buffer, (struct fxt_packet){FXT_PROVIDER_STARTED, 0, FXT_PROVIDER_VERSION, 0});
 }
 
 /* -- Going on ---------------------------------------------------------------------------------- */
 
 static void set_initialized(const struct fxt_buffer *buffer)
 {
-	set_message(FXT_PROVIDER_INITIALIZED, page, buffer->managed->total_size);
-	message.packet.reserved = session;
+	set_message(FXT_PROVIDER_INITIALIZED, page,
+		    buffer->managed->total_size | (uint64_t)session << FXT_SESSION_SHIFT);
+	message.packet.reserved = echo;
 }
 
 /* Reads messages and does what they say, until one starts the trace. Waits `seconds` for the first one, and
@@ -195,7 +218,8 @@ static int go_on(struct fxt_buffer *buffer, int seconds)
 			fxt_managed_go_on(buffer, message.packet.data32 != FXT_RETAIN);
 			fxt_agent.begins_anew =
 				is_new || (message.packet.data32 != FXT_RETAIN && !message.packet.data64);
-			return start(buffer->fd);
+			start();
+			return 0;
 		case FXT_MANAGER_STOP:
 			seconds = 0;
 			set_message(FXT_PROVIDER_STOPPED, 0, 0);
@@ -265,7 +289,7 @@ int fxt_connection_open(struct fxt_buffer *buffer)
 		return -EBUSY;
 	set_message(0, 0, 0);
 	page = 0;
-	has_session = false;
+	has_session = owes_started = false;
 	connection = open_connection(true);
 	if (connection < 0)
 		return connection;
@@ -317,6 +341,7 @@ static int tell_forked(struct fxt_buffer *buffer, int memory)
 	size_t bytes = strlen(fxt_agent.program);
 	int connection = open_connection(true), error;
 
+	owes_started = false;
 	if (connection < 0)
 		return connection;
 	set_message(FXT_PROVIDER_FORKED, FXT_PROVIDER_VERSION, (uint64_t)page << 32 | fxt_agent.koid);

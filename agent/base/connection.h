@@ -32,6 +32,11 @@ int fxt_connection_fork(struct fxt_buffer *buffer, struct fxt_buffer_config *con
  * 0 or a negative errno. */
 int fxt_connection_wait_as_child(struct fxt_buffer *buffer);
 
+/* Tells the manager that the process records, after one of the two functions that return when the trace is
+ * started has returned 0. The caller has opened the gate: each call that begins after the manager knows of it
+ * is recorded or counted. */
+void fxt_connection_started(struct fxt_buffer *buffer);
+
 /* Reads what the manager has sent since it stopped the trace, and does it. Returns 0 when the trace is
  * started again, -EAGAIN if it is not yet, or another negative errno if the manager is gone or does not go
  * on within a second. */

@@ -189,6 +189,9 @@ bool fxt_agent_file(void)
 		}
 	}
 	fxt_unlock(&fxt_agent.file_lock, mask);
+	/* In a forked child the gate is open before there is a buffer. Elsewhere it is opened next. */
+	if (atomic_load_explicit(&fxt_gate.mask, memory_order_relaxed))
+		fxt_connection_started(&fxt_agent.buffer);
 	return atomic_load_explicit(&fxt_agent.file_made, memory_order_relaxed);
 }
 

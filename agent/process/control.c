@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/arrows/wait.h"
+#include "agent/base/connection.h"
 #include "agent/base/log.h"
 #include "agent/base/parts.h"
 #include "agent/descriptors/endpoint.h"
@@ -217,6 +218,7 @@ static void wake(void)
 	    !fxt_agent_file())
 		return;
 	fxt_gate_set(fxt_agent.config.categories);
+	fxt_connection_started(&fxt_agent.buffer);
 	put_instant(FXT_STR_started, "asked for by a signal");
 }
 
@@ -270,6 +272,7 @@ static void begin(bool has_recorded)
 	}
 	atomic_store(&fxt_agent.recording, FXT_RECORDING);
 	fxt_gate_set(fxt_agent.config.categories);
+	fxt_connection_started(&fxt_agent.buffer);
 }
 
 /* Gives the process a file of its own, because the manager is gone. Only one thread does that; what others

@@ -6,6 +6,7 @@
 #include <sys/auxv.h>
 #include <time.h>
 
+#include "agent/base/connection.h"
 #include "agent/base/log.h"
 #include "agent/base/parts.h"
 #include "agent/descriptors/endpoint.h"
@@ -76,8 +77,10 @@ bool fxt_agent_start(const struct fxt_call_names *calls)
 	fxt_parts_mode();
 	atomic_store(&fxt_agent.recording, fxt_agent.config.dormant ? FXT_DORMANT : FXT_RECORDING);
 	atomic_store(&fxt_agent.state, FXT_ON);
-	if (!fxt_agent.config.dormant && fxt_agent_file())
+	if (!fxt_agent.config.dormant && fxt_agent_file()) {
 		fxt_gate_set(fxt_agent.config.categories);
+		fxt_connection_started(&fxt_agent.buffer);
+	}
 	fxt_may_be_real_time(0);
 	return true;
 }

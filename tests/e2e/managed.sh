@@ -2,8 +2,8 @@
 # fxt serve against providers that keep a model of what they wrote: whatever becomes of them, the archive has
 # each of their records once. They end in every way, next to providers that lie, while the disk is full, and
 # until fxt serve is killed. FXT_SWITCHES is how often a provider turns from one half of its memory to the
-# other, FXT_HOSTILE how often a provider lies in each way, FXT_SILENT how many connections say nothing, and
-# FXT_KILLS how often fxt serve is killed.
+# other, FXT_WINDOWS how often a manager starts and stops a program, FXT_HOSTILE how often a provider lies in
+# each way, FXT_SILENT how many connections say nothing, and FXT_KILLS how often fxt serve is killed.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
@@ -74,6 +74,15 @@ for mode in streaming circular oneshot; do
 	is "$mode: what is lost" 1 "$(grep -c " ${what/#lost/nothing lost} -> $mode.fxt" said)"
 	rm -f held
 done
+
+# -- The rules of the packets, one by one -----------------------------------------------------------
+
+mkdir rules && cd rules || exit 1
+count comparison
+timeout 300 python3 "$players/protocol.py" || fail "protocol.py"
+count comparison
+timeout 300 python3 "$players/manager_side.py" "${FXT_WINDOWS:-60}" || fail "manager_side.py"
+cd ..
 
 # -- Next to others --------------------------------------------------------------------------------
 

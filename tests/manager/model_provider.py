@@ -75,6 +75,7 @@ class Provider:
             self.wait_for_gate()
         self.session = 0
         _, self.mode, self.wanted_bytes, _ = self.hear(INITIALIZE)
+        self.session, self.wanted_bytes = self.wanted_bytes >> 48, self.wanted_bytes & (1 << 48) - 1
         self.make_memory()
         self.lanes, self.units, self.cursor, self.passes, self.saved, self.dropped = {}, {}, 0, 0, 0, 0
         self.strings, self.ticks, self.slots = 0, 1000, []
@@ -87,7 +88,10 @@ class Provider:
     # -- Messages ------------------------------------------------------------------------------------
 
     def say(self, request, data32, data64, more=b"", descriptor=None):
-        message = PACKET.pack(request, self.session if request == INITIALIZED else 0, data32, data64) + more
+        # A provider may leave it to the order of its answers which session each is for.
+        if request == INITIALIZED and self.rnd.random() < 0.5:
+            data64 |= self.session << 48
+        message = PACKET.pack(request, 0, data32, data64) + more
         if descriptor is None:
             self.socket.send(message)
         else:
@@ -98,10 +102,8 @@ class Provider:
         if len(message) < PACKET.size:
             raise Told("the connection is closed")
         request, reserved, data32, data64 = PACKET.unpack(message[:PACKET.size])
-        if request not in expected or (reserved and request != INITIALIZE):
+        if request not in expected or reserved:
             raise Told(f"packet {request:#x} came, expected was one of {expected}")
-        if request == INITIALIZE:
-            self.session = reserved
         return request, data32, data64, message[PACKET.size:]
 
     def gate(self):

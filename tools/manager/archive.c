@@ -103,12 +103,18 @@ static void begin_section(struct fxt_archive *a, uint32_t id)
 	a->provider = id;
 }
 
-/* Appends what a provider says of itself, that its buffer was full, in the manager's words. */
-static void put_full(struct fxt_archive *a, uint32_t id)
+/* Appends a provider event. A provider has another id here than in its own trace. */
+static void put_provider_event(struct fxt_archive *a, uint32_t id, unsigned event)
 {
 	uint64_t record[2];
 
-	put(a, record, fxt_encode_provider_event(record, 2, id, FXT_PROVIDER_EVENT_BUFFER_FULL));
+	put(a, record, fxt_encode_provider_event(record, 2, id, event));
+	a->provider_events++;
+}
+
+void fxt_archive_tell_full(struct fxt_archive *a, uint32_t id)
+{
+	put_provider_event(a, id, FXT_PROVIDER_EVENT_BUFFER_FULL);
 }
 
 /* Returns the size of a record in words; 0 if no record has this header. Large records may have more words
@@ -179,7 +185,7 @@ size_t fxt_archive_append(struct fxt_archive *a, uint32_t id, const uint64_t *wo
 			run = at + size;
 		if (type == FXT_RECORD_METADATA &&
 		    fxt_get_metadata_type(header) == FXT_METADATA_PROVIDER_EVENT)
-			put_full(a, id);
+			put_provider_event(a, id, (unsigned)fxt_get_provider_event(header));
 	}
 	put_run(a, id, words + run, end > run ? end - run : 0, events);
 	return end;

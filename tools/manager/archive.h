@@ -33,6 +33,7 @@ struct fxt_archive {
 	uint64_t earlier_bytes;         /* in the files before this one */
 	uint64_t unwritten;             /* events that the file system had no room for */
 	uint64_t block_events;          /* events in the block */
+	uint64_t provider_events;       /* that were appended: fxt_archive_append() */
 	uint64_t damaged;               /* pieces of providers' memory whose framing was wrong */
 	bool has_failed;                /* the user has been told that the file cannot be written */
 };
@@ -50,12 +51,15 @@ bool fxt_archive_take(struct fxt_archive *a, int fd, bool is_deferred);
 void fxt_archive_name(struct fxt_archive *a, uint32_t id, const char *name, size_t bytes);
 
 /* Appends the whole records that the `count` words begin with, but for fillers and metadata. There are at
- * most FXT_ARCHIVE_MOST_WORDS, and they must not change meanwhile. Of metadata the notice that a buffer
- * was full is written, with this provider's id. Stops at a record whose size is 0, too large for any
+ * most FXT_ARCHIVE_MOST_WORDS, and they must not change meanwhile. Of metadata the provider events are
+ * written, with this provider's id. Stops at a record whose size is 0, too large for any
  * reader, or too large for the words that are left, and notes that as damage if `is_whole`. Returns how
  * many words lie in front of what comes behind the last record that was appended. */
 size_t fxt_archive_append(struct fxt_archive *a, uint32_t id, const uint64_t *words, size_t count,
 			  bool is_whole);
+
+/* Appends the provider event that says that records of this provider were lost. */
+void fxt_archive_tell_full(struct fxt_archive *a, uint32_t id);
 
 /* Ends the file and goes on in a new one of the same name. The old one gets the number 1 in its name, the
  * one that had that number 2, and so on; the one that would get `count` is removed. The caller then has to

@@ -18,6 +18,22 @@
 #include "trace_session.h"
 #include "writer/provider.h"
 
+/* What a provider has lost: records that found no room or could not be recorded otherwise, and those of a
+ * ring that newer ones have overwritten. */
+struct fxt_client_losses {
+	uint64_t dropped, overwritten;
+};
+
+/* The indices of the names of the counters of losses, in the provider's table of strings. */
+struct fxt_client_names {
+	bool is_read;
+	unsigned count;
+	struct fxt_client_name {
+		uint16_t index;
+		bool is_overwritten;
+	} list[8];
+};
+
 enum fxt_client_state {
 	FXT_CLIENT_CONNECTED,           /* it has not registered yet */
 	FXT_CLIENT_WAITING,             /* nothing is wanted of it */
@@ -34,7 +50,11 @@ struct fxt_client {
 	pid_t pid;
 	uint64_t koid;                  /* the process's id in its trace, as it says itself */
 	enum fxt_client_state state;
+	unsigned asked;                 /* how many INITIALIZE it has not answered yet */
 	unsigned starts, stops;         /* how many START and STOP it has not answered yet */
+	bool is_known;                  /* its version of the packets is known: STARTED or FORKED has come */
+	uint32_t next_wraps;            /* the wrap count that its next SAVE_BUFFER has */
+	bool may_repeat;                /* or that of the one before, because a session has begun */
 	char token[FXT_PROVIDER_TOKEN_BYTES + 1];       /* a word that was told to it alone */
 	uint32_t page;                  /* its page of gates, once it has registered */
 	bool wakes;                     /* it is to be woken by that */
@@ -53,15 +73,21 @@ struct fxt_client {
 	uint64_t durable_saved;         /* how far the durable area is in the archive, in bytes */
 	struct fxt_client_chunk {
 		uint32_t turn, words;   /* this turn of the chunk is in the archive so far */
+		uint32_t seen_turn;     /* it has been counted up to this turn */
 		uint32_t file;          /* the number of the file that it is in */
 	} *saved;
 	struct fxt_budget budget;       /* what it costs, in a session that has a budget */
 	bool is_mute;                   /* it may send and hear nothing any more */
 	struct fxt_client_grant grant;  /* how much of its memory it may use: grants.h */
-	uint64_t dropped_before;        /* records that had found no room when the session began */
+	struct fxt_client_losses before;        /* what it had lost when the session began */
+	struct fxt_client_names loss_names;
+	uint32_t wraps_before;          /* its wrap count then */
 	uint64_t written;               /* bytes of chunks that were saved in this session */
-	/* the request to save a rolling buffer that was not answered, because no more of the provider is to
-	 * be saved; its `request` is 0 if there is none */
+	uint64_t taken_chunks;          /* so many chunks were taken in this session, as far as it was seen */
+	uint64_t overwritten_chunks;    /* so many of these were taken again before they were saved */
+	bool has_told_full;             /* a provider event in the archive says that it has lost records */
+	/* the request to save a rolling buffer that is not answered: no more of the provider is to be saved,
+	 * or its version is not known yet; its `request` is 0 if there is none */
 	struct fxt_packet unanswered;
 };
 
@@ -100,8 +126,26 @@ bool fxt_client_is_changing(const struct fxt_client *p, const struct fxt_session
 /* Returns the state's name. */
 const char *fxt_client_state_name(enum fxt_client_state state);
 
-/* Returns how many records of this session the provider says it had no room for. */
-uint64_t fxt_client_dropped(const struct fxt_client *p);
+/* Returns what the provider has lost in this session so far. It is counted in its memory at any time, also by
+ * a provider that was killed. */
+struct fxt_client_losses fxt_client_lost(struct fxt_client *p);
+
+/* Returns how often the provider has turned from one rolling buffer to the other in this session. */
+uint32_t fxt_client_wraps(struct fxt_client *p, const struct fxt_session *session);
+
+/* Returns how many bytes the provider has written to its rolling buffers in this session. What was
+ * overwritten is counted by whole chunks. */
+uint64_t fxt_client_written(struct fxt_client *p);
+
+/* Notes which turn a chunk has: those since the last look were overwritten. client_save.c calls this before
+ * it saves or clears a chunk. */
+void fxt_client_note_turn(struct fxt_client *p, uint32_t number, uint32_t turn);
+
+/* Begins to count what the provider writes and loses, as a session begins. */
+void fxt_client_count_anew(struct fxt_client *p);
+
+/* Adds what the provider has lost to the session, and tells it in the archive unless the provider has. */
+void fxt_client_account(struct fxt_client *p, struct fxt_session *session);
 
 /* Saves the chunks of a rolling buffer (0 or 1) that are full, with all that they need, and gives them
  * back to the provider. */

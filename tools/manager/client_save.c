@@ -25,6 +25,17 @@ static_assert((size_t)FXT_DURABLE_MAX_BYTES <= FXT_ARCHIVE_MOST_WORDS * FXT_WORD
 		      (size_t)FXT_CHUNK_WORDS <= FXT_ARCHIVE_MOST_WORDS,
 	      "what is appended at once fits in a block");
 
+/* Appends words, and notes if they have a provider event. */
+static size_t append(struct fxt_client *p, struct fxt_session *session, const uint64_t *words, size_t count,
+		     bool is_whole)
+{
+	uint64_t before = session->archive.provider_events;
+	size_t end = fxt_archive_append(&session->archive, p->id, words, count, is_whole);
+
+	p->has_told_full |= session->archive.provider_events != before;
+	return end;
+}
+
 /* Appends a part of the durable area. */
 static void save_durable_part(struct fxt_client *p, struct fxt_session *session, uint64_t from, uint64_t to)
 {
@@ -34,7 +45,7 @@ static void save_durable_part(struct fxt_client *p, struct fxt_session *session,
 		return;
 	copy = fxt_alloc(to - from, 1);
 	memcpy(copy, p->memory + p->durable_offset + from, to - from);
-	fxt_archive_append(&session->archive, p->id, copy, (to - from) / FXT_WORD_BYTES, true);
+	append(p, session, copy, (to - from) / FXT_WORD_BYTES, true);
 	free(copy);
 }
 
@@ -147,11 +158,14 @@ static void save_chunk(struct fxt_client *p, struct fxt_session *session, uint32
 		memcpy(copy, chunk_of(p, number), from * FXT_WORD_BYTES);
 		append_definitions(p, session, copy, from);
 	}
-	end = fxt_archive_append(&session->archive, p->id, copy + from, to - from, state == FXT_MANAGED_FULL);
+	end = append(p, session, copy + from, to - from, state == FXT_MANAGED_FULL);
 	p->written += end * FXT_WORD_BYTES;
 	if (session->config.budget)
 		fxt_budget_count(&p->budget, copy + from, end);
-	*saved = (struct fxt_client_chunk){turn, (uint32_t)(from + end), session->files};
+	fxt_client_note_turn(p, number, turn);
+	saved->turn = turn;
+	saved->words = (uint32_t)(from + end);
+	saved->file = session->files;
 	if (state == FXT_MANAGED_FULL && session->config.mode == FXT_BUFFERING_CIRCULAR)
 		atomic_compare_exchange_strong(&p->table[number], &entry, turn << 8 | FXT_MANAGED_SAVED);
 }
@@ -300,6 +314,7 @@ void fxt_client_clear(struct fxt_client *p, const struct fxt_session *session, b
 		if (state != FXT_MANAGED_HELD && state != FXT_MANAGED_FULL && state != FXT_MANAGED_SAVED)
 			continue;
 		/* What a thread appends to the chunk that it has is cleared too. */
+		fxt_client_note_turn(p, i, entry >> 8);
 		p->saved[i].turn = entry >> 8;
 		p->saved[i].words = FXT_CHUNK_WORDS;
 		if (state == FXT_MANAGED_FULL || (state == FXT_MANAGED_SAVED && is_new))

@@ -116,18 +116,20 @@ static json_t *providers(const struct fxt_session *session)
 }
 
 /* Returns ProviderStats of one provider. */
-static json_t *stats_of(const struct fxt_client *p, const struct fxt_session *session)
+static json_t *stats_of(struct fxt_client *p, const struct fxt_session *session)
 {
 	static const char *const modes[] = {"ONESHOT", "CIRCULAR", "STREAMING"};
 	const struct fxt_managed_header *header = (const struct fxt_managed_header *)p->memory;
 	double end = (double)atomic_load(&header->durable_data_end);
 	double used = p->durable_bytes ? 100.0 * end / (double)p->durable_bytes : 0;
+	struct fxt_client_losses lost = fxt_client_lost(p);
 
-	return json_pack("{s:o, s:i, s:s, s:I, s:I, s:f, s:I}", "name", text_of(p), "pid", (int)p->pid,
+	return json_pack("{s:o, s:i, s:s, s:I, s:I, s:I, s:f, s:I}", "name", text_of(p), "pid", (int)p->pid,
 			 "buffering_mode", modes[session->config.mode], "buffer_wrapped_count",
-			 (json_int_t)atomic_load(&header->wrapped_count), "records_dropped",
-			 (json_int_t)fxt_client_dropped(p), "percentage_durable_buffer_used", used,
-			 "non_durable_bytes_written", (json_int_t)p->written);
+			 (json_int_t)fxt_client_wraps(p, session), "records_dropped",
+			 (json_int_t)lost.dropped, "records_overwritten", (json_int_t)lost.overwritten,
+			 "percentage_durable_buffer_used", used, "non_durable_bytes_written",
+			 (json_int_t)fxt_client_written(p));
 }
 
 /* Returns StopResult. */
@@ -486,9 +488,11 @@ static void answer_waiting(struct fxt_controller *c, struct fxt_session *session
 		const struct fxt_archive *a = &session->archive;
 
 		answer(c, &c->terminate_id, "result",
-		       json_pack("{s:I, s:I, s:I}", "events", (json_int_t)a->events, "bytes",
+		       json_pack("{s:I, s:I, s:I, s:I, s:I}", "events", (json_int_t)a->events, "bytes",
 				 (json_int_t)a->bytes, "records_dropped",
-				 (json_int_t)(session->dropped + a->unwritten)));
+				 (json_int_t)(session->dropped + a->unwritten), "records_overwritten",
+				 (json_int_t)session->overwritten, "providers_not_known",
+				 (json_int_t)session->cut_off));
 	}
 }
 

@@ -347,8 +347,10 @@ static void serve(struct fxt_manager *m, struct fxt_client *p, bool is_over)
 		end_earlier(m, p);
 	if (!is_over && (goes_on || (!why && fxt_client_outlives(p))))
 		return;
-	if (why)
+	if (why) {
 		complain(m, p, why);
+		m->session.cut_off += p->state != FXT_CLIENT_CONNECTED;
+	}
 	end(m, find(m, p));
 }
 

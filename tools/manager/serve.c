@@ -154,14 +154,20 @@ static void summarise(const struct fxt_manager *m)
 {
 	const struct fxt_archive *a = &m->session.archive;
 	uint64_t lost = m->session.dropped + a->unwritten;
+	uint32_t cut_off = m->session.cut_off;
 
 	fprintf(stderr, "fxt: %" PRIu32 " program%s, %s events, %s, ", m->session.providers,
 		m->session.providers == 1 ? "" : "s", fxt_count(a->events).text,
 		fxt_bytes(a->earlier_bytes + a->bytes).text);
 	if (lost)
 		fprintf(stderr, "%s records LOST", fxt_count(lost).text);
-	else
+	else if (!cut_off)
 		fputs("nothing lost", stderr);
+	if (cut_off)
+		fprintf(stderr, "%sunknown what %" PRIu32 " program%s lost that broke the protocol",
+			lost ? ", " : "", cut_off, cut_off == 1 ? "" : "s");
+	if (m->session.overwritten)
+		fprintf(stderr, ", %s overwritten by newer ones", fxt_count(m->session.overwritten).text);
 	if (m->session.given_up)
 		fprintf(stderr, ", for the budget %s categor%s given up", fxt_count(m->session.given_up).text,
 			m->session.given_up == 1 ? "y was" : "ies were");

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "tools/analysis/categories.h"
 #include "tools/common/message.h"
 
 enum {
@@ -93,7 +92,7 @@ static char *read_name(const json_t *object, const char *key, const char *const 
 static char *read_categories(const json_t *object, const char *key, char **list)
 {
 	const json_t *value = json_object_get(object, key), *item;
-	char *joined = NULL, *more, *unknown, *bad;
+	char *joined = NULL, *more;
 	size_t i;
 
 	if (!value)
@@ -117,14 +116,20 @@ static char *read_categories(const json_t *object, const char *key, char **list)
 		free(joined);
 		return fxt_format("%s is too long", key);
 	}
-	if (fxt_categories_valid(joined, &unknown)) {
-		free(*list);
-		*list = joined;
-		return NULL;
-	}
-	bad = fxt_format("%s: there is no category '%s'", key, unknown);
-	free(unknown);
-	free(joined);
+	/* Programs may come that have categories which are not known here. */
+	free(*list);
+	*list = joined;
+	return NULL;
+}
+
+/* Reads how large a buffer shall be, if the member is there. That is a hint: 0 leaves it to the provider, and
+ * what is too much is cut. */
+static char *read_size(const json_t *object, const char *key, uint64_t *bytes)
+{
+	uint64_t megabytes = *bytes >> 20;
+	char *bad = read_number(object, key, 0, UINT32_MAX, &megabytes);
+
+	*bytes = (megabytes < MOST_MB ? megabytes : MOST_MB) << 20;
 	return bad;
 }
 
@@ -132,18 +137,17 @@ static char *read_spec(struct fxt_provider_spec *spec, const json_t *object)
 {
 	static const char *const members[] = {"name", "buffer_size_megabytes_hint", "categories", NULL};
 	const char *name = json_string_value(json_object_get(object, "name"));
-	uint64_t megabytes = 0;
 	char *bad;
 
 	if (!json_is_object(object) || !name)
 		return fxt_strdup("provider_specs has to be an array of objects with a name each");
 	bad = unknown_member(object, "a ProviderSpec", members);
 	if (!bad)
-		bad = read_number(object, members[1], 1, MOST_MB, &megabytes);
+		bad = read_size(object, members[1], &spec->buffer_bytes);
 	if (!bad)
 		bad = read_categories(object, members[2], &spec->categories);
 	spec->name = fxt_strdup(name);
-	spec->buffer_bytes = megabytes << 20;
+	spec->has_size = json_object_get(object, members[1]);
 	return bad;
 }
 
@@ -193,16 +197,17 @@ char *fxt_trace_config_read(struct fxt_trace_config *config, bool *defers, const
 	static const char *const members[] = {
 		"categories", "buffer_size_megabytes_hint", "start_timeout_milliseconds", "buffering_mode",
 		"provider_specs", "version", "defer_transfer", NULL};
-	uint64_t megabytes = DEFAULT_MB, timeout_ms = START_TIMEOUT_MS;
+	uint64_t timeout_ms = START_TIMEOUT_MS;
 	unsigned mode = FXT_BUFFERING_ONESHOT;
 	char *bad = unknown_member(params, "TraceConfig", members);
 
-	*config = (struct fxt_trace_config){.categories = fxt_strdup("")};
+	*config = (struct fxt_trace_config){.categories = fxt_strdup(""),
+					    .buffer_bytes = (uint64_t)DEFAULT_MB << 20};
 	*defers = false;
 	if (!bad)
 		bad = read_categories(params, members[0], &config->categories);
 	if (!bad)
-		bad = read_number(params, members[1], 1, MOST_MB, &megabytes);
+		bad = read_size(params, members[1], &config->buffer_bytes);
 	if (!bad)
 		bad = read_number(params, members[2], 0, MOST_TIMEOUT_MS, &timeout_ms);
 	if (!bad)
@@ -214,7 +219,8 @@ char *fxt_trace_config_read(struct fxt_trace_config *config, bool *defers, const
 	if (!bad)
 		bad = read_bool(params, members[6], defers);
 	config->mode = (enum fxt_buffering_mode)mode;
-	config->buffer_bytes = megabytes << 20;
+	/* In the other modes nothing is sent before a stop asks for it. */
+	*defers = *defers && mode == FXT_BUFFERING_STREAMING;
 	config->start_timeout_ns = timeout_ms * 1000000;
 	if (bad)
 		fxt_trace_config_free(config);

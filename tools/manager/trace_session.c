@@ -70,7 +70,7 @@ static const struct fxt_provider_spec *spec_of(const struct fxt_session *s, cons
 uint64_t fxt_session_buffer_bytes(const struct fxt_session *s, const char *name)
 {
 	const struct fxt_provider_spec *spec = spec_of(s, name);
-	uint64_t bytes = spec && spec->buffer_bytes ? spec->buffer_bytes : s->config.buffer_bytes;
+	uint64_t bytes = spec && spec->has_size ? spec->buffer_bytes : s->config.buffer_bytes;
 
 	return s->config.most_bytes && s->config.most_bytes < bytes ? s->config.most_bytes : bytes;
 }
@@ -99,10 +99,13 @@ void fxt_session_initialize(struct fxt_session *s, const struct fxt_trace_config
 	s->config = *config;
 	if (!s->config.memory_bytes)
 		s->config.memory_bytes = fxt_memory_usual(config->mode);
-	s->number++;
+	/* The number 0 is that of providers who number none. */
+	if (!++s->number)
+		s->number = 1;
 	s->providers = 0;
 	s->next_id = FIRST_FREE_ID;
-	s->dropped = s->given_up = 0;
+	s->dropped = s->overwritten = s->given_up = 0;
+	s->cut_off = 0;
 	s->files++;
 	s->was_saved = false;
 	s->alert_waits = false;
@@ -213,14 +216,24 @@ void fxt_session_save(struct fxt_session *s)
 	fxt_archive_flush(&s->archive);
 }
 
-uint64_t fxt_session_dropped(const struct fxt_session *s)
+uint64_t fxt_session_dropped(struct fxt_session *s)
 {
 	uint64_t dropped = s->dropped + s->archive.unwritten;
 
 	for (size_t i = 0; i < s->count; i++)
 		if (s->clients[i]->id)
-			dropped += fxt_client_dropped(s->clients[i]);
+			dropped += fxt_client_lost(s->clients[i]).dropped;
 	return dropped;
+}
+
+uint64_t fxt_session_overwritten(struct fxt_session *s)
+{
+	uint64_t overwritten = s->overwritten;
+
+	for (size_t i = 0; i < s->count; i++)
+		if (s->clients[i]->id)
+			overwritten += fxt_client_lost(s->clients[i]).overwritten;
+	return overwritten;
 }
 
 static void save_for_alert(struct fxt_session *s, uint64_t now_ns)

@@ -43,14 +43,15 @@ enum fxt_stop_error { FXT_STOP_OK, FXT_STOP_NOT_INITIALIZED, FXT_STOP_NOT_STARTE
 /* ProviderSpec: what is wanted of the providers of one name. */
 struct fxt_provider_spec {
 	char *name;
-	uint64_t buffer_bytes;          /* 0: as for the others */
+	bool has_size;                  /* otherwise it is that of the others */
+	uint64_t buffer_bytes;          /* 0: as the provider likes */
 	char *categories;               /* NULL: as for the others */
 };
 
 /* TraceConfig. */
 struct fxt_trace_config {
 	enum fxt_buffering_mode mode;
-	uint64_t buffer_bytes;
+	uint64_t buffer_bytes;          /* 0: as each provider likes */
 	/* how much memory the providers may take together (grants.h); 0: fxt_memory_usual() */
 	uint64_t memory_bytes;
 	uint64_t most_bytes;            /* streaming: how much of each provider is saved; 0: all */
@@ -79,7 +80,9 @@ struct fxt_session {
 	struct fxt_map ids;             /* those that they have in the archive */
 	uint32_t next_id;               /* for a provider that cannot have its process's number */
 	uint64_t given_up;              /* how often a category of a provider was given up (budget.h) */
-	uint64_t dropped;               /* records that ended providers say they had no room for */
+	uint64_t dropped;               /* records that providers which are over have lost */
+	uint64_t overwritten;           /* records of theirs that newer ones have overwritten */
+	uint32_t cut_off;               /* providers that broke the protocol: their losses are not known */
 	uint64_t deadline_ns;           /* CLOCK_MONOTONIC: the present change ends then at the latest */
 	uint64_t look_ns;               /* when the memory of mute providers is looked at next */
 	uint64_t take_back_ns;          /* when memory that was not used is taken back next */
@@ -130,8 +133,10 @@ void fxt_session_alert(struct fxt_session *s, const char *name);
  * that was done less than a tenth of a second ago. */
 void fxt_session_save(struct fxt_session *s);
 
-/* Returns how many records of the session found no room, as the programs say it and as the archive does. */
-uint64_t fxt_session_dropped(const struct fxt_session *s);
+/* Returns how many records of the session are lost by now, in the programs and because the archive could not
+ * be written; and how many newer ones have overwritten. */
+uint64_t fxt_session_dropped(struct fxt_session *s);
+uint64_t fxt_session_overwritten(struct fxt_session *s);
 
 /* Returns an id for a provider of this process, which no other provider has had in this session: the
  * process's number if that can be. */

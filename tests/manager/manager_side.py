@@ -1,0 +1,255 @@
+"""Checks the agent as a manager sees it, against the documents of the packets and writer/provider.h. The
+manager is this program, and knows nothing else.
+
+    manager_side.py WINDOWS     each rule alone; the trace is started and stopped so often
+
+The program is tests/apps/noted, which notes when each of its calls began and ended.
+"""
+import collections
+import fcntl
+import json
+import mmap
+import os
+import select
+import socket
+import struct
+import subprocess
+import sys
+import time
+
+PACKET = struct.Struct("=HHIQ")
+STARTED, SAVE_BUFFER, STOPPED, REGISTER, INITIALIZED = 1, 2, 3, 0x200, 0x201
+BUFFER_SAVED, INITIALIZE, START, STOP, TERMINATE, REGISTERED = 0x100, 0x210, 0x211, 0x212, 0x213, 0x214
+ONESHOT, CIRCULAR, STREAMING = 0, 1, 2
+FREE, HELD, FULL, PAGES = range(4)
+PAGE, F_ADD_SEALS = 4096, 1033
+FXT, AGENT = os.environ["FXT"], os.environ["FXT_AGENT"]
+APP = os.path.join(os.environ["abs_top_builddir"], "tests/apps/noted")
+
+
+def need(condition, what):
+    if not condition:
+        sys.exit(f"manager_side.py: {what}")
+
+
+class Noted:
+    """A running tests/apps/noted."""
+
+    def __init__(self, threads, burst, pause_us, most=100000):
+        self.threads, self.most = threads, most
+        open("notes", "wb").close()
+        self.process = subprocess.Popen(
+            [APP, "notes", str(threads), str(most), str(burst), str(pause_us)], stdin=subprocess.PIPE,
+            env={**os.environ, "LD_PRELOAD": AGENT, "FXT_MANAGER": os.path.abspath("side"), "FXT_QUIET": "1",
+                 "FXT_OUTPUT": "beside.%p.fxt"})
+
+    def counts(self):
+        with open("notes", "rb") as file:
+            words = file.read(8 * self.threads)
+        # The program may not have made it long enough yet.
+        return struct.unpack(f"={self.threads}Q", words.ljust(8 * self.threads, b"\0"))
+
+    def go_on(self, calls):
+        """Waits until each thread has made so many calls more."""
+        before = self.counts()
+        while any(now < then + calls for now, then in zip(self.counts(), before)):
+            need(self.process.poll() is None, "the program has ended")
+            time.sleep(0.001)
+
+    def calls(self):
+        counts = self.counts()
+        with open("notes", "rb") as file:
+            data = file.read()
+        return {(thread, i): struct.unpack_from("=QQ", data, PAGE + 16 * (thread * self.most + i))
+                for thread in range(self.threads) for i in range(counts[thread])}
+
+    def end(self):
+        self.process.stdin.close()
+        need(self.process.wait() == 0, "the program has failed")
+
+
+class Manager:
+    """A manager of one provider, whose page of gates is page 1."""
+
+    def __init__(self, threads, burst, pause_us):
+        if os.path.exists("side"):
+            os.unlink("side")
+        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.listener.bind("side")
+        self.listener.listen()
+        fd = os.memfd_create("gates", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        os.ftruncate(fd, 2 * PAGE)
+        fcntl.fcntl(fd, F_ADD_SEALS, 2 | 4)
+        self.gates = mmap.mmap(fd, 2 * PAGE)
+        self.gates[:4] = struct.pack("=I", os.getpid())
+        self.program = Noted(threads, burst, pause_us)
+        self.listener.settimeout(20)
+        self.end, _ = self.listener.accept()
+        self.end.settimeout(20)
+        need(self.receive()[0] == REGISTER, "REGISTER")
+        socket.send_fds(self.end, [PACKET.pack(REGISTERED, 0, 1, 1) + b"0" * 16], [fd])
+        os.close(fd)
+        self.memory, self.saved, self.trace, self.durable_saved, self.wraps = None, {}, bytearray(), 0, 0
+
+    def send(self, request, data32=0, data64=0, text=b""):
+        self.end.send(PACKET.pack(request, 0, data32, data64) + text)
+
+    def receive(self):
+        message, descriptors, _, _ = socket.recv_fds(self.end, 4096, 1)
+        need(len(message) >= PACKET.size, "the program has closed the connection")
+        packet = PACKET.unpack(message[:PACKET.size])
+        need(packet[1] == 0, f"{packet}: `reserved` is not 0")
+        return (*packet, descriptors)
+
+    def initialize(self, mode, size, session):
+        self.mode = mode
+        self.send(INITIALIZE, mode, size | session << 48, b"io")
+        request, _, page, told, descriptors = self.receive()
+        need((request, page, told >> 48) == (INITIALIZED, 1, session), f"INITIALIZED: {request:#x} {told:#x}")
+        size = told & (1 << 48) - 1
+        need(os.fstat(descriptors[0]).st_size == size, "another size than said")
+        self.memory = mmap.mmap(descriptors[0], size)
+        os.close(descriptors[0])
+        (self.table, self.durable, self.rolling, self.chunk, self.chunks, self.counters,
+         self.counters_size) = struct.unpack_from("=QQQIIQQ", self.memory, 128)
+
+    def start(self):
+        self.gates[PAGE:PAGE + 4] = b"\xff" * 4
+        self.send(START, 3, 1)
+        while self.step() != STARTED:
+            pass
+        self.gates[PAGE:PAGE + 4] = bytes(4)
+
+    def stop(self):
+        """Returns whether the program has answered."""
+        self.send(STOP)
+        while request := self.step(1):
+            if request == STOPPED:
+                return True
+        return False
+
+    def step(self, seconds=20):
+        """Answers one packet, and returns which; None if there is none for so long."""
+        if not select.select([self.end], [], [], seconds)[0]:
+            need(seconds < 20, "the program says nothing")
+            return None
+        request, _, data32, data64, _ = self.receive()
+        if request == SAVE_BUFFER:
+            need(data32 == self.wraps, f"wrap count {data32} after {self.wraps}")
+            self.wraps += 1
+            half = self.chunks // 2
+            for number in range((data32 & 1) * half, (data32 & 1) * half + half):
+                self.save(number, True)
+            self.send(BUFFER_SAVED, data32, data64)
+        return request
+
+    # -- The memory ----------------------------------------------------------------------------------
+
+    def keep(self, data):
+        """Appends records but fillers. Returns where the last one ends."""
+        at = last = 0
+        while at < len(data):
+            header, = struct.unpack_from("=Q", data, at)
+            size = 8 * (header >> 4 & 0xfff)
+            need(size and at + size <= len(data), f"a record of {size} bytes at {at}")
+            if header & 0xf or header >> 16 & 0xf != 15:
+                self.trace += data[at:at + size]
+                last = at + size
+            at += size
+        return last
+
+    def keep_durable(self):
+        end, = struct.unpack_from("=Q", self.memory, 40)
+        behind = self.counters + self.counters_size
+        for low, high in ((self.durable_saved, min(end, self.counters)),
+                          (max(self.durable_saved, behind), end)):
+            if low < high:
+                self.keep(self.memory[self.durable + low:self.durable + high])
+        self.durable_saved = max(self.durable_saved, end)
+
+    def save(self, number, frees=False):
+        entry, = struct.unpack_from("=I", self.memory, self.table + 4 * number)
+        if entry & 255 not in ((FULL,) if frees else (HELD, FULL)):
+            return
+        at, kept = self.rolling + number * self.chunk, self.saved.get((number, entry >> 8), 0)
+        data = self.memory[at + kept:at + self.chunk]
+        self.keep_durable()
+        self.saved[number, entry >> 8] = kept + self.keep(data)
+        if frees:
+            struct.pack_into("=I", self.memory, self.table + 4 * number, entry & ~255 | FREE)
+
+    def save_all(self):
+        self.keep_durable()
+        for number in range(self.chunks):
+            self.save(number)
+
+    def found(self):
+        """Returns how often each call is in what was saved."""
+        with open("side.fxt", "wb") as file:
+            file.write(struct.pack("=QQ", 0x0016547846040010, 1 << 4 | 1 << 16 | 1 << 20) + self.trace)
+        dump = subprocess.run([FXT, "dump", "--json", "side.fxt"], stdout=subprocess.PIPE, text=True,
+                              check=True)
+        found = collections.Counter()
+        for record in map(json.loads, dump.stdout.splitlines()):
+            path = record.get("args", {}).get("pathname") if record.get("name") == "access" else None
+            if isinstance(path, str) and path.startswith("/nowhere/"):
+                found[tuple(map(int, path.split("/")[2:]))] += 1
+        return found
+
+
+def sizes():
+    """How large the memory is to be is a hint."""
+    for hint in 0, 1, 4096, 1 << 20, 3 << 20, 1 << 46:
+        manager = Manager(1, 10, 1000)
+        manager.initialize(CIRCULAR, hint, 1)
+        manager.start()
+        manager.program.go_on(20)
+        need(hint <= len(manager.memory) or hint > 1 << 40, f"{hint}: {len(manager.memory)} bytes")
+        need(len(manager.memory) < 5 << 30, f"{hint}: {len(manager.memory)} bytes")
+        manager.save_all()
+        manager.program.end()
+        need(manager.found(), f"{hint}: nothing was recorded")
+
+
+def premature():
+    """An answer to a request that was not sent says nothing."""
+    for first in 0, 1, None:
+        manager = Manager(2, 20, 100)
+        manager.initialize(STREAMING, 1 << 20, 0)
+        manager.start()
+        if first is not None:
+            manager.send(BUFFER_SAVED, first, 0)
+        while manager.wraps < 6:
+            manager.step()
+        manager.stop()
+        dropped, = struct.unpack_from("=Q", manager.memory, 64)
+        manager.program.end()
+        need(not dropped, f"{dropped} records were dropped after BUFFER_SAVED of {first}")
+
+
+def windows(count):
+    """A call that begins after STARTED has come is recorded, and so is one before STOP is sent."""
+    manager = Manager(6, 1, 100)
+    manager.initialize(STREAMING, 64 << 20, 7)
+    times = []
+    for _ in range(count):
+        manager.start()
+        begin = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+        manager.program.go_on(20)
+        end = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+        times.append((begin, end))
+        need(manager.stop(), "STOP has no answer")
+        manager.save_all()
+    manager.program.end()
+    found, calls = manager.found(), manager.program.calls()
+    missing = [call for call, (began, ended) in calls.items() if call not in found and
+               any(begin < began and ended < end for begin, end in times)]
+    need(not missing, f"{len(missing)} calls after STARTED are missing, such as {missing[:3]}")
+    need(max(found.values()) == 1, "calls are there twice")
+    return len(found)
+
+
+if __name__ == "__main__":
+    sizes()
+    premature()
+    print(f"{windows(int(sys.argv[1]))} calls in {sys.argv[1]} windows")
