@@ -1,6 +1,11 @@
-/* Gives a buffer whose manager is gone a file of its own: fxt_buffer_leave_manager(), see buffer.h. */
+/* Gives a buffer whose manager is gone a file of its own: fxt_buffer_leave_manager(), see buffer.h.
+ *
+ * The memory becomes a mapping of the file, at the same addresses, while threads go on to write to it. So all
+ * that was recorded is in the file from then on, and a process that is killed loses nothing of it. Where the
+ * file system may refuse a store to a mapping, the buffer stays in memory. */
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "apart.h"
 #include "buffer.h"
@@ -27,7 +32,67 @@ static void leave_out_free(struct fxt_buffer *buffer)
 	}
 }
 
-/* Makes the file as large as what is in memory, and gives it a name. */
+static uint64_t load(const uint64_t *at)
+{
+	return atomic_load_explicit((const _Atomic uint64_t *)at, memory_order_relaxed);
+}
+
+/* Puts a mapping of the file in the place of `words` words of the memory, a chunk at most, of which threads may
+ * be writing some right now. What the file gets first is a copy. Stores that came after the copy, and before
+ * the mapping changed, went to the memory, which is mapped elsewhere too; they are done again in the file, unless
+ * the thread has stored there since. `elsewhere` is a place for that mapping. */
+static int move_part(struct fxt_buffer *buffer, void *elsewhere, uint64_t *at, size_t words, uint64_t offset)
+{
+	static uint64_t copy[FXT_CHUNK_WORDS];          /* under extend_lock */
+	size_t bytes = words * FXT_WORD_BYTES, i;
+	/* With an old size of 0 this makes a second mapping of the memory. */
+	long other = FXT_SYSCALL5(SYS_mremap, at, 0, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, elsewhere);
+	const uint64_t *old = elsewhere;
+	uint64_t copied;
+	int error;
+
+	if (other < 0 && other > -4096)
+		return (int)other;
+	for (i = 0; i < words; i++)
+		copy[i] = load(at + i);
+	error = fxt_file_write(buffer->fd, offset, copy, bytes);
+	if (!error)
+		fxt_sys_mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, buffer->fd,
+			     (off_t)offset, &error);
+	for (i = 0; !error && i < words; i++) {
+		copied = copy[i];
+		if (load(old + i) != copied)
+			atomic_compare_exchange_strong((_Atomic uint64_t *)(at + i), &copied, load(old + i));
+	}
+	return error;
+}
+
+/* Makes the durable area, and the chunks that threads have or may get, a mapping of the file. The others of a
+ * stream stay what they are, because nobody takes them again. */
+static int move_memory(struct fxt_buffer *buffer)
+{
+	size_t at, words;
+	uint32_t i;
+	int error = 0;
+	void *elsewhere = fxt_sys_mmap(NULL, FXT_CHUNK_BYTES, PROT_NONE,
+				       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0, &error);
+
+	for (at = 0; !error && at < buffer->durable_words; at += words) {
+		words = buffer->durable_words - at < FXT_CHUNK_WORDS ? buffer->durable_words - at
+								     : FXT_CHUNK_WORDS;
+		error = move_part(buffer, elsewhere, buffer->durable + at, words, at * FXT_WORD_BYTES);
+	}
+	for (i = 0; !error && i < buffer->limit; i++)
+		if (buffer->mode != FXT_STREAMING || buffer->past[i].saved_at != FXT_IS_SAVED)
+			error = move_part(buffer, elsewhere, fxt_buffer_chunk(buffer, i), FXT_CHUNK_WORDS,
+					  fxt_buffer_chunk_offset(buffer, i));
+	if (elsewhere)
+		fxt_sys_munmap(elsewhere, FXT_CHUNK_BYTES);
+	fxt_sys_madvise(buffer->durable, buffer->durable_words * FXT_WORD_BYTES, MADV_DONTDUMP);
+	return error;
+}
+
+/* Makes the file as large as what is in memory, moves that there, and gives the file a name. */
 static int make_file(struct fxt_buffer *buffer, uint32_t chunks)
 {
 	struct stat status;
@@ -46,7 +111,8 @@ static int make_file(struct fxt_buffer *buffer, uint32_t chunks)
 		buffer->fd = fd;
 		buffer->device = status.st_dev;
 		buffer->inode = status.st_ino;
-		error = fxt_buffer_save_new(buffer);
+		buffer->in_memory = !fxt_file_promises(fd);
+		error = buffer->in_memory ? fxt_buffer_save_new(buffer) : move_memory(buffer);
 	}
 	if (!error && nameless)
 		error = fxt_file_publish(fd, buffer->path);
@@ -71,9 +137,9 @@ static long make_file_apart(void *argument)
 	return make_file(leaving->buffer, leaving->chunks);
 }
 
-/* Makes this a buffer in memory, of which the file has what is mapped up to chunk `chunks`. A stream goes
- * on with further windows; those chunks of its last window that do not exist are as good as saved. */
-static void become_memory(struct fxt_buffer *buffer, uint32_t chunks)
+/* Makes this a buffer that the file has up to chunk `chunks`. A stream goes on with further windows; those
+ * chunks of its last window that do not exist are as good as saved. */
+static void become_own(struct fxt_buffer *buffer, uint32_t chunks)
 {
 	uint32_t i;
 
@@ -87,7 +153,6 @@ static void become_memory(struct fxt_buffer *buffer, uint32_t chunks)
 	atomic_store_explicit(&buffer->failure, 0, memory_order_relaxed);
 	atomic_store_explicit(&buffer->retry_ns, 0, memory_order_relaxed);
 	buffer->managed = NULL;
-	buffer->in_memory = true;
 	buffer->storage.ops = &fxt_buffer_ops;
 }
 
@@ -129,10 +194,10 @@ int fxt_buffer_leave_manager(struct fxt_buffer *buffer, const char *path)
 		/* The descriptor was closed with the task's table. */
 		if (!fxt_opens_here())
 			buffer->fd = -1;
-		become_memory(buffer, leaving.chunks);
+		become_own(buffer, leaving.chunks);
 		fxt_file_settle(buffer);
 	}
 	fxt_unlock(&buffer->durable_lock, durable);
 	fxt_unlock(&buffer->extend_lock, extend);
-	return error ? error : fxt_buffer_save(buffer);
+	return error || !buffer->in_memory ? error : fxt_buffer_save(buffer);
 }

@@ -295,16 +295,38 @@ static enum outcome turn_or_wait(struct fxt_thread *thread, struct fxt_lane *lan
  * more. */
 static void count_dropped(struct fxt_thread *thread, enum fxt_loss why)
 {
-	int failure = fxt_storage_failure(fxt_agent.storage);
-
 	if (fxt_gate_is_lent())
 		return;
-	if (why == FXT_LOSS_ROOM && (failure == -ESHUTDOWN || failure == -EPIPE)) {
-		fxt_parts_storage_ends(failure);
-		if (failure == -ESHUTDOWN)
-			return;
+	if (why == FXT_LOSS_ROOM && fxt_storage_failure(fxt_agent.storage) == -ESHUTDOWN) {
+		fxt_parts_storage_ends(-ESHUTDOWN);
+		return;
 	}
 	fxt_thread_dropped(thread, why);
+}
+
+/* The process leaves a manager that is gone within this time, unless the file system is slow. */
+enum { LEAVE_TRIES = 10000, LEAVE_PAUSE_NS = 20 * 1000 };
+
+/* Finds room for the record in the file that takes the place of a manager which is gone. One thread makes the
+ * file, and the others wait for that. Returns DROPPED if there will be none. */
+static enum outcome leave_and_turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t words,
+				   enum fxt_loss *why)
+{
+	static const struct timespec pause = {0, LEAVE_PAUSE_NS};
+	enum outcome outcome = DROPPED;
+	unsigned tries;
+
+	for (tries = 0; tries < LEAVE_TRIES && outcome != TURNED && *why == FXT_LOSS_ROOM &&
+			fxt_storage_failure(fxt_agent.storage) == -EPIPE && !fxt_may_not_lock() &&
+			atomic_load_explicit(&fxt_gate.mask, memory_order_relaxed);
+	     tries++) {
+		if (tries)
+			FXT_SYSCALL2(SYS_nanosleep, &pause, NULL);
+		fxt_parts_storage_ends(-EPIPE);
+		if (fxt_storage_failure(fxt_agent.storage) != -EPIPE)
+			outcome = turn_or_wait(thread, lane, words, why);
+	}
+	return outcome;
 }
 
 /* Ends the emission without its record. Deferred work is done here too, because otherwise it would never be
@@ -327,7 +349,8 @@ static __attribute__((noinline)) struct fxt_lane *find_room(struct fxt_thread *t
 	if (!fxt_lane_has(lane, words) && fxt_stack_is_short()) {
 		if (is_call)
 			fxt_agent_count_short(thread->last_ns);
-	} else if (turn_or_wait(thread, lane, words, &why) == TURNED) {
+	} else if (turn_or_wait(thread, lane, words, &why) == TURNED ||
+		   (is_call && leave_and_turn(thread, lane, words, &why) == TURNED)) {
 		/* Records that were written on the way, to the same lane, raised it further down on the
 		 * stack. */
 		lane->raised_at = here;

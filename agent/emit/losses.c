@@ -75,6 +75,12 @@ void fxt_losses_tell(uint64_t name, const char *reason, uint64_t limit_bytes, ui
 		fxt_storage_durable(fxt_agent.storage, record, words, 0);
 }
 
+/* Returns whether a file can have no chunk more. */
+static bool is_used_up(void)
+{
+	return fxt_storage_none_before(fxt_agent.storage) == FXT_NEVER || !fxt_agent.config.manager[0];
+}
+
 static void tell_full(uint64_t now_ns)
 {
 	bool streaming = fxt_agent.config.mode == FXT_STREAMING, managed = fxt_agent.buffer.managed;
@@ -89,7 +95,10 @@ static void tell_full(uint64_t now_ns)
 			    0);
 	if (managed && full_bytes)
 		limit = full_bytes;
-	if (!error) {
+	if (!error && !managed && !is_used_up()) {
+		/* Another thread has left the manager since. */
+		fxt_losses_tell(FXT_STR_buffer_full, "the manager is gone", 0, now_ns);
+	} else if (!error) {
 		fxt_losses_tell(FXT_STR_buffer_full, "the allowed size is used up", limit, now_ns);
 		fxt_log("%s is full at %lu MiB; what follows is dropped and counted (%s allows more)",
 			fxt_agent.buffer.path, (unsigned long)(limit >> 20),
