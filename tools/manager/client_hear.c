@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "client_parts.h"
-#include "writer/fxt_format.h"
+#include "writer/buffer.h"
 
 /* Receives a message. Returns its size, 0 at the end of the connection, or -1. *fd is the descriptor that
  * came along, or -1. */
@@ -192,11 +192,16 @@ static bool is_well_formed(const struct fxt_packet *packet, size_t bytes)
 	}
 }
 
-/* Returns whether a rolling buffer may be saved without passing the limit of the session. */
+/* Returns whether a rolling buffer may be saved without passing the limit of the session. The provider may fill
+ * both once more, up to what it was granted, and all of that is saved in the end. */
 static bool is_within_limit(const struct fxt_client *p, const struct fxt_session *session)
 {
+	uint64_t half = p->chunks / 2;
+
+	if (p->grant.chunks && p->grant.chunks < half)
+		half = p->grant.chunks;
 	return !session->config.most_bytes || !p->id ||
-	       p->written + p->bytes <= session->config.most_bytes;
+	       p->durable_saved + p->written + 3 * half * FXT_CHUNK_BYTES <= session->config.most_bytes;
 }
 
 /* Saves the rolling buffer that the provider has asked to be saved, unless no more of it is to be. */
