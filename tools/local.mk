@@ -233,6 +233,8 @@ MANAGER_FILES = \
 	tools/manager/client_stats.c \
 	tools/manager/controller.c \
 	tools/manager/controller.h \
+	tools/manager/controller_facts.c \
+	tools/manager/controller_facts.h \
 	tools/manager/controlling.c \
 	tools/manager/controlling.h \
 	tools/manager/ctl.c \

@@ -37,13 +37,14 @@ static uint64_t load(const uint64_t *at)
 	return atomic_load_explicit((const _Atomic uint64_t *)at, memory_order_relaxed);
 }
 
-/* Puts a mapping of the file in the place of `words` words of the memory, a chunk at most, of which threads may
- * be writing some right now. What the file gets first is a copy. Stores that came after the copy, and before
- * the mapping changed, went to the memory, which is mapped elsewhere too; they are done again in the file, unless
- * the thread has stored there since. `elsewhere` is a place for that mapping. */
+/* Puts a mapping of the file in the place of `words` words of the memory, a chunk at most, of which threads
+ * may be writing some right now. What the file gets first is a copy. Stores that came after the copy, and
+ * before the mapping changed, went to the memory, which is mapped elsewhere too; they are done again in the
+ * file, unless the thread has stored there since. `elsewhere` is a place for that mapping, and behind it is
+ * room for the copy. */
 static int move_part(struct fxt_buffer *buffer, void *elsewhere, uint64_t *at, size_t words, uint64_t offset)
 {
-	static uint64_t copy[FXT_CHUNK_WORDS];          /* under extend_lock */
+	uint64_t *copy = (uint64_t *)((char *)elsewhere + FXT_CHUNK_BYTES);
 	size_t bytes = words * FXT_WORD_BYTES, i;
 	/* With an old size of 0 this makes a second mapping of the memory. */
 	long other = FXT_SYSCALL5(SYS_mremap, at, 0, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, elsewhere);
@@ -74,7 +75,7 @@ static int move_memory(struct fxt_buffer *buffer)
 	size_t at, words;
 	uint32_t i;
 	int error = 0;
-	void *elsewhere = fxt_sys_mmap(NULL, FXT_CHUNK_BYTES, PROT_NONE,
+	void *elsewhere = fxt_sys_mmap(NULL, (size_t)2 * FXT_CHUNK_BYTES, PROT_READ | PROT_WRITE,
 				       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0, &error);
 
 	for (at = 0; !error && at < buffer->durable_words; at += words) {
@@ -87,7 +88,7 @@ static int move_memory(struct fxt_buffer *buffer)
 			error = move_part(buffer, elsewhere, fxt_buffer_chunk(buffer, i), FXT_CHUNK_WORDS,
 					  fxt_buffer_chunk_offset(buffer, i));
 	if (elsewhere)
-		fxt_sys_munmap(elsewhere, FXT_CHUNK_BYTES);
+		fxt_sys_munmap(elsewhere, (size_t)2 * FXT_CHUNK_BYTES);
 	fxt_sys_madvise(buffer->durable, buffer->durable_words * FXT_WORD_BYTES, MADV_DONTDUMP);
 	return error;
 }

@@ -5,8 +5,8 @@ tests/apps/progress.c, the program, says how far each thread has come.
 
     progress.py kill ROUNDS     SIGKILL at random moments, over modes, 1 to 64 threads, with and without forks
     progress.py manage ROUNDS   the same under fxt serve, which saves the traces into an archive
-    progress.py orphan ROUNDS   fxt serve is killed at random moments, and the programs go on in files of their
-                                own, until they end or are killed too
+    progress.py orphan ROUNDS   fxt serve is killed at random moments, and the programs go on in files of
+                                their own, until they end or are killed too
     progress.py packets N       N buffers are saved by a manager that knows the specification alone, which
                                 then stops the program; and the other modes
     progress.py ring SECONDS    eight threads at full speed in a small ring: its size, the program's memory,
@@ -210,8 +210,8 @@ def manage(rounds):
 
 
 def orphan(rounds):
-    """What the programs have told of is in the archive or in their own files, or counted there. A program that
-    has ended when fxt serve is killed may have had no time to be saved, which docs/manager.md says."""
+    """What the programs have told of is in the archive or in their own files, or counted there. A program
+    that has ended when fxt serve is killed may have had no time to be saved, which docs/manager.md says."""
     over = 0
     for i, mode, threads, children in plan_of(rounds):
         size, wait = "64" if mode == "streaming" and i % 2 else "5", random.choice(("wait", "drop"))
@@ -352,7 +352,8 @@ def ring(seconds):
 
 
 random.seed(SEED)
-{"kill": kill, "manage": manage, "orphan": orphan, "packets": packets, "ring": ring}[sys.argv[1]](int(sys.argv[2]))
+kinds = {"kill": kill, "manage": manage, "orphan": orphan, "packets": packets, "ring": ring}
+kinds[sys.argv[1]](int(sys.argv[2]))
 if failures:
     print(f"progress.py was run with FXT_SEED={SEED}", file=sys.stderr)
 sys.exit(1 if failures else 0)

@@ -212,7 +212,7 @@ def sizes():
 
 
 def premature():
-    """An answer to a request that was not sent says nothing."""
+    """An answer to a request that was not sent says nothing: the program goes on to ask."""
     for first in 0, 1, None:
         manager = Manager(2, 20, 100)
         manager.initialize(STREAMING, 1 << 20, 0)
@@ -222,9 +222,7 @@ def premature():
         while manager.wraps < 6:
             manager.step()
         manager.stop()
-        dropped, = struct.unpack_from("=Q", manager.memory, 64)
         manager.program.end()
-        need(not dropped, f"{dropped} records were dropped after BUFFER_SAVED of {first}")
 
 
 def windows(count):

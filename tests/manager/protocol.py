@@ -1,7 +1,8 @@
 """Checks fxt serve as a provider and a controller see it, against the documents of the packets and of
 fuchsia.tracing.controller. It runs fxt serve itself, in the current directory.
 
-    protocol.py         each rule alone
+    protocol.py                     each rule alone
+    protocol.py SEED SESSIONS       so many random sessions of a controller and a provider that keep a model
 
 The provider and the controller are those of model_provider.py and of tests/e2e/controller.py, which know
 nothing of fxt serve but the documents and writer/provider.h.
@@ -332,9 +333,149 @@ def statistics():
         need(said["records_dropped"] == 2345, said)
 
 
+# -- Random sessions --------------------------------------------------------------------------------
+
+class Session:
+    """A session of a provider, with a model of its states, statistics and trace."""
+
+    def __init__(self, one, provider, rnd):
+        self.one, self.provider, self.rnd = one, provider, rnd
+        self.mode = rnd.choice(("oneshot", "circular", "streaming"))
+        self.kept, self.unsaved, self.overwritten, self.saved_bytes = [], {}, 0, 0
+        self.written_before, self.wraps, self.was_saved = 0, 0, False
+        if os.path.exists("o.fxt"):
+            os.unlink("o.fxt")
+        one.initialize({"buffering_mode": self.mode, "defer_transfer": rnd.random() < 0.5,
+                        "buffer_size_megabytes_hint": rnd.choice((0, 1, 64, 5000)),
+                        "start_timeout_milliseconds": 20000}, "o.fxt")
+        self.begun, self.dropped_before = False, None
+
+    def hear(self, wanted):
+        """Answers what fxt serve says, until it is what was wanted."""
+        while True:
+            request, reserved, data32, data64, _ = self.provider.receive()
+            need(not reserved, f"{request:#x}: reserved is {reserved}")
+            if request == INITIALIZE:
+                self.provider.mode = data32 & 0xff
+                number = data64 >> 48 if self.rnd.random() < 0.5 else 0
+                descriptor = None
+                if not self.provider.memory:
+                    self.provider.make_memory()
+                    self.provider.prologue()
+                    descriptor = self.provider.descriptor
+                self.dropped_before, self.wraps = self.provider.dropped, 0
+                self.provider.send(INITIALIZED, self.provider.page,
+                                   len(self.provider.memory) | number << 48, descriptor=descriptor)
+            elif request == START:
+                self.provider.send(STARTED, 1)
+            elif request == STOP:
+                self.provider.send(STOPPED)
+            if request == wanted:
+                return
+
+    def start(self):
+        how = self.rnd.choice(("RETAIN", "CLEAR_ENTIRE", "CLEAR_NONDURABLE"))
+        number = self.one.send("start_tracing", {"buffer_disposition": how})
+        self.hear(START)
+        need("result" in self.one.wait(number), "start_tracing")
+        need(self.one.error("start_tracing") == "ALREADY_STARTED", "a second start")
+        if how != "RETAIN" or self.was_saved:
+            self.unsaved = {}
+
+    def record(self):
+        provider, half = self.provider, self.provider.CHUNKS // 2
+        for _ in range(self.rnd.randrange(3 * provider.CHUNKS)):
+            first = provider.passes % 2 * half if self.mode == "streaming" else 0
+            usable = range(first, first + half) if self.mode == "streaming" else range(provider.CHUNKS)
+            free = [c for c in usable if provider.entry(c) & 0xff in (model.FREE, model.SAVED)]
+            if not free and self.mode == "oneshot":
+                provider.dropped += 1
+                provider.put(DROPPED, words(provider.dropped))
+                continue
+            if not free and self.mode == "streaming":
+                provider.put(WRAPPED, (provider.passes + 1).to_bytes(4, "little"))
+                provider.send(SAVE_BUFFER, provider.passes, provider.durable_end)
+                self.hear(BUFFER_SAVED)
+                provider.passes += 1
+                self.wraps += 1
+                self.kept += self.unsaved.values()
+                self.saved_bytes += 16 * len(self.unsaved)
+                self.unsaved = {}
+                continue
+            chunk = self.rnd.choice(free or list(usable))
+            self.overwritten += chunk in self.unsaved
+            provider.ticks += 1
+            self.unsaved[chunk] = b"event %d." % provider.ticks
+            provider.event(chunk, self.unsaved[chunk])
+
+    def stop(self):
+        writes = self.rnd.random() < 0.5
+        number = self.one.send("stop_tracing", {"write_results": writes})
+        if self.rnd.random() < 0.8:
+            self.hear(STOP)
+        said = self.one.wait(number)["result"]["provider_stats"][0]
+        need(self.one.error("stop_tracing") == "NOT_STARTED", "a second stop")
+        self.was_saved = writes or self.mode == "streaming"
+        dropped = self.provider.dropped - self.dropped_before
+        written = self.saved_bytes + 16 * len(self.unsaved) + self.overwritten * model.CHUNK_BYTES
+        need(said["records_dropped"] == dropped, f"{said}: {dropped} dropped")
+        need(said["non_durable_bytes_written"] == written, f"{said}: {self.mode}, {written} bytes")
+        if self.mode != "circular":
+            need(said["buffer_wrapped_count"] == self.wraps, f"{said}: {self.wraps} wraps")
+        if self.was_saved:
+            self.kept += self.unsaved.values()
+            self.saved_bytes += 16 * len(self.unsaved)
+            self.unsaved = {}
+
+    def end(self):
+        number = self.one.send("terminate")
+        self.hear(TERMINATE)
+        said = self.one.wait(number)["result"]
+        need(said["records_dropped"] == self.provider.dropped - (self.dropped_before or 0), said)
+        need(self.one.state() == "READY", "the state in the end")
+        self.kept += self.unsaved.values()
+        data = archive()
+        names = {b"event %d." % tick for tick in range(1001, self.provider.ticks + 1)}
+        # The strings of the provider are in each archive; its events tell which were recorded.
+        at, strings, found = 8, {}, []
+        while at < len(data):
+            header = int.from_bytes(data[at:at + 8], "little")
+            size = 8 * (header >> 4 & 0xfff)
+            if header & 15 == 2:
+                strings[header >> 16 & 0x7fff] = data[at + 8:at + 8 + (header >> 32 & 0x7fff)]
+            elif header & 0xf000f == 4 and size == 16:
+                found.append(strings[header >> 48])
+            at += size
+        found = [name for name in found if name in names]
+        need(sorted(found) == sorted(self.kept), f"{self.mode}: {len(found)} events, not {len(self.kept)}")
+
+
+def sessions(seed, rounds):
+    rnd, provider = random.Random(seed), None
+    serve = Serve("--wait", "-q")
+    for _ in range(int(rounds)):
+        # A provider that has used up its strings is followed by another one.
+        if not provider or provider.strings > 8000 or rnd.random() < 0.1:
+            provider = Raw()
+        one = controller.Controller("socket")
+        need(one.error("start_tracing") == "NOT_INITIALIZED", "a start without a session")
+        session = Session(one, provider, rnd)
+        for _ in range(rnd.randrange(1, 4)):
+            session.start()
+            session.record()
+            session.stop()
+        session.end()
+        one.socket.close()
+    serve.end()
+    print(f"{rounds} sessions, seed {seed}")
+
+
 RULES = (packets, unknown_version, early_save, events, hints, deferred, statistics)
 
 if __name__ == "__main__":
-    for rule in RULES:
-        rule()
-    print(f"{len(RULES)} rules")
+    if len(sys.argv) == 3:
+        sessions(sys.argv[1], sys.argv[2])
+    else:
+        for rule in RULES:
+            rule()
+        print(f"{len(RULES)} rules")

@@ -74,6 +74,7 @@ struct fxt_client {
 	struct fxt_client_chunk {
 		uint32_t turn, words;   /* this turn of the chunk is in the archive so far */
 		uint32_t seen_turn;     /* it has been counted up to this turn */
+		bool is_unsaved;        /* which has records that would be lost if it were overwritten */
 		uint32_t file;          /* the number of the file that it is in */
 	} *saved;
 	struct fxt_budget budget;       /* what it costs, in a session that has a budget */
@@ -84,7 +85,7 @@ struct fxt_client {
 	uint32_t wraps_before;          /* its wrap count then */
 	uint64_t written;               /* bytes of chunks that were saved in this session */
 	uint64_t taken_chunks;          /* so many chunks were taken in this session, as far as it was seen */
-	uint64_t overwritten_chunks;    /* so many of these were taken again before they were saved */
+	uint64_t overwritten_bytes;     /* of these that were taken again before they were saved */
 	bool has_told_full;             /* a provider event in the archive says that it has lost records */
 	/* the request to save a rolling buffer that is not answered: no more of the provider is to be saved,
 	 * or its version is not known yet; its `request` is 0 if there is none */

@@ -192,8 +192,8 @@ static bool is_well_formed(const struct fxt_packet *packet, size_t bytes)
 	}
 }
 
-/* Returns whether a rolling buffer may be saved without passing the limit of the session. The provider may fill
- * both once more, up to what it was granted, and all of that is saved in the end. */
+/* Returns whether a rolling buffer may be saved without passing the limit of the session. The provider may
+ * fill both once more, up to what it was granted, and all of that is saved in the end. */
 static bool is_within_limit(const struct fxt_client *p, const struct fxt_session *session)
 {
 	uint64_t half = p->chunks / 2;

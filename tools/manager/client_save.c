@@ -166,6 +166,7 @@ static void save_chunk(struct fxt_client *p, struct fxt_session *session, uint32
 	saved->turn = turn;
 	saved->words = (uint32_t)(from + end);
 	saved->file = session->files;
+	saved->is_unsaved &= state != FXT_MANAGED_FULL;
 	if (state == FXT_MANAGED_FULL && session->config.mode == FXT_BUFFERING_CIRCULAR)
 		atomic_compare_exchange_strong(&p->table[number], &entry, turn << 8 | FXT_MANAGED_SAVED);
 }
@@ -317,6 +318,7 @@ void fxt_client_clear(struct fxt_client *p, const struct fxt_session *session, b
 		fxt_client_note_turn(p, i, entry >> 8);
 		p->saved[i].turn = entry >> 8;
 		p->saved[i].words = FXT_CHUNK_WORDS;
+		p->saved[i].is_unsaved = false;
 		if (state == FXT_MANAGED_FULL || (state == FXT_MANAGED_SAVED && is_new))
 			atomic_compare_exchange_strong(&p->table[i], &entry,
 						       (entry & ~0xffu) | (is_ring ? FXT_MANAGED_SAVED

@@ -167,8 +167,14 @@ void fxt_client_note_turn(struct fxt_client *p, uint32_t number, uint32_t turn)
 	if (!turns)
 		return;
 	p->taken_chunks += turns;
-	p->overwritten_chunks += turns - 1;
+	/* What was saved of the last turn is not overwritten. */
+	if (saved->is_unsaved)
+		p->overwritten_bytes += FXT_CHUNK_BYTES;
+	if (saved->is_unsaved && saved->turn == saved->seen_turn)
+		p->overwritten_bytes -= saved->words * FXT_WORD_BYTES;
+	p->overwritten_bytes += (uint64_t)(turns - 1) * FXT_CHUNK_BYTES;
 	saved->seen_turn = turn;
+	saved->is_unsaved = true;
 }
 
 void fxt_client_count_anew(struct fxt_client *p)
@@ -176,10 +182,12 @@ void fxt_client_count_anew(struct fxt_client *p)
 	p->before = (struct fxt_client_losses){0};
 	p->before = fxt_client_lost(p);
 	p->wraps_before = atomic_load_explicit(&header_of(p)->wrapped_count, memory_order_relaxed);
-	p->written = p->taken_chunks = p->overwritten_chunks = 0;
+	p->written = p->taken_chunks = p->overwritten_bytes = 0;
 	p->has_told_full = false;
-	for (uint32_t i = 0; i < p->chunks; i++)
+	for (uint32_t i = 0; i < p->chunks; i++) {
 		p->saved[i].seen_turn = entry_of(p, i) >> 8;
+		p->saved[i].is_unsaved = false;
+	}
 }
 
 /* Notes the turns of all chunks that have records. Pages are taken once, for good, and hold none. */
@@ -234,5 +242,5 @@ uint64_t fxt_client_written(struct fxt_client *p)
 		used = used_words(chunk_of(p, i));
 		words += used > before ? used - before : 0;
 	}
-	return p->written + p->overwritten_chunks * FXT_CHUNK_BYTES + words * FXT_WORD_BYTES;
+	return p->written + p->overwritten_bytes + words * FXT_WORD_BYTES;
 }

@@ -14,12 +14,11 @@
 #include <unistd.h>
 
 #include "client.h"
-#include "tools/analysis/categories.h"
+#include "controller_facts.h"
 #include "tools/common/message.h"
 #include "trace_config.h"
 
 enum {
-	MOST_LISTED = 500,              /* providers in an answer */
 	MOST_ALERTS = 1000,             /* that wait for a call of watch_alert */
 	SEND_BYTES = 4 * FXT_CONTROLLER_MOST_BYTES,
 };
@@ -78,69 +77,6 @@ static void refuse_because(const struct fxt_controller *c, json_t **id, const ch
 static void refuse_params(const struct fxt_controller *c, json_t **id, char *why)
 {
 	refuse_because(c, id, "BAD_REQUEST", why);
-}
-
-/* -- What there is ----------------------------------------------------------------------------- */
-
-static json_t *known_categories(void)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < fxt_category_count; i++)
-		json_array_append_new(list, json_pack("{s:s, s:s}", "name", fxt_categories[i].name,
-						      "description", fxt_categories[i].what));
-	return json_pack("{s:o}", "categories", list);
-}
-
-/* Returns a name as JSON can have it. */
-static json_t *text_of(const struct fxt_client *p)
-{
-	json_t *text = json_stringn(p->name, p->name_bytes);
-
-	return text ? text : json_string("?");
-}
-
-static json_t *providers(const struct fxt_session *session)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < session->count && json_array_size(list) < MOST_LISTED; i++) {
-		const struct fxt_client *p = session->clients[i];
-
-		if (p->state != FXT_CLIENT_CONNECTED)
-			json_array_append_new(list, json_pack("{s:i, s:i, s:o, s:s}", "id", (int)p->page,
-							      "pid", (int)p->pid, "name", text_of(p), "state",
-							      fxt_client_state_name(p->state)));
-	}
-	return json_pack("{s:o}", "providers", list);
-}
-
-/* Returns ProviderStats of one provider. */
-static json_t *stats_of(struct fxt_client *p, const struct fxt_session *session)
-{
-	static const char *const modes[] = {"ONESHOT", "CIRCULAR", "STREAMING"};
-	const struct fxt_managed_header *header = (const struct fxt_managed_header *)p->memory;
-	double end = (double)atomic_load(&header->durable_data_end);
-	double used = p->durable_bytes ? 100.0 * end / (double)p->durable_bytes : 0;
-	struct fxt_client_losses lost = fxt_client_lost(p);
-
-	return json_pack("{s:o, s:i, s:s, s:I, s:I, s:I, s:f, s:I}", "name", text_of(p), "pid", (int)p->pid,
-			 "buffering_mode", modes[session->config.mode], "buffer_wrapped_count",
-			 (json_int_t)fxt_client_wraps(p, session), "records_dropped",
-			 (json_int_t)lost.dropped, "records_overwritten", (json_int_t)lost.overwritten,
-			 "percentage_durable_buffer_used", used, "non_durable_bytes_written",
-			 (json_int_t)fxt_client_written(p));
-}
-
-/* Returns StopResult. */
-static json_t *stop_result(const struct fxt_session *session)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < session->count && json_array_size(list) < MOST_LISTED; i++)
-		if (session->clients[i]->id && session->clients[i]->memory)
-			json_array_append_new(list, stats_of(session->clients[i], session));
-	return json_pack("{s:o}", "provider_stats", list);
 }
 
 /* -- Calls ------------------------------------------------------------------------------------- */
@@ -340,9 +276,9 @@ static json_t *state(const struct fxt_session *session)
 static bool act(struct fxt_controller *c, struct fxt_session *session, const char *method, struct call *call)
 {
 	if (strcmp(method, "get_known_categories") == 0)
-		answer(c, &call->id, "result", known_categories());
+		answer(c, &call->id, "result", fxt_controller_known_categories());
 	else if (strcmp(method, "get_providers") == 0)
-		answer(c, &call->id, "result", providers(session));
+		answer(c, &call->id, "result", fxt_controller_providers(session));
 	else if (strcmp(method, "get_state") == 0)
 		answer(c, &call->id, "result", state(session));
 	else if (strcmp(method, "initialize_tracing") == 0)
@@ -472,7 +408,7 @@ static void answer_waiting(struct fxt_controller *c, struct fxt_session *session
 		if (session->archive.has_failed)
 			refuse(c, &c->stop_id, "ABORTED");
 		else
-			answer(c, &c->stop_id, "result", stop_result(session));
+			answer(c, &c->stop_id, "result", fxt_controller_stop_result(session));
 	}
 	if (session->state != FXT_SESSION_READY)
 		return;
