@@ -146,6 +146,7 @@ APPS_C = \
 	tests/apps/allocator \
 	tests/apps/alone \
 	tests/apps/awaits \
+	tests/apps/bad_arguments \
 	tests/apps/branches \
 	tests/apps/burns \
 	tests/apps/call_trees \
@@ -287,7 +288,8 @@ tests/apps/awaits tests/apps/burns tests/apps/busy tests/apps/by_hand tests/apps
 tests/apps/causes tests/apps/chain tests/apps/deadlock tests/apps/just_returned tests/apps/losses \
 tests/apps/pools \
 tests/apps/quiet tests/apps/stepped: tests/apps/unseen.h
-tests/apps/count_numbers: $(addprefix $(top_srcdir)/,$(INTERPOSE_TABLES)) \
+tests/apps/bad_arguments: tests/apps/random.h tests/apps/unseen.h
+tests/apps/bad_arguments tests/apps/count_numbers: $(addprefix $(top_srcdir)/,$(INTERPOSE_TABLES)) \
 	$(top_srcdir)/interpose/engine/syscall_numbers.h
 $(filter tests/apps/host_%,$(APPS_C)): tests/apps/host.h
 tests/apps/causes tests/apps/chain tests/apps/deadlock tests/apps/modes tests/apps/pools \
@@ -371,6 +373,7 @@ E2E_TESTS = \
 	tests/check_exports.sh \
 	tests/check_registers.sh \
 	tests/check_rooms.sh \
+	tests/e2e/arguments.sh \
 	tests/e2e/budget.sh \
 	tests/e2e/callers.sh \
 	tests/e2e/causes.sh \

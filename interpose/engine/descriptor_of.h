@@ -5,10 +5,11 @@
 #include <errno.h>
 #include <stdio.h>
 
-/* Returns the descriptor, or -1 if the stream has none. errno stays as it is. */
+/* Returns the descriptor, or -1 if the stream has none or is NULL, which endmntent() takes. errno stays as it
+ * is. */
 static inline int descriptor_of(FILE *stream)
 {
-	int error = errno, fd = fileno_unlocked(stream);
+	int error = errno, fd = stream ? fileno_unlocked(stream) : -1;
 
 	errno = error;
 	return fd;

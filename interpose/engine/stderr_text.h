@@ -79,14 +79,15 @@ static inline void fxt_stderr_closed(unsigned first, unsigned last)
 #define AFTER_TO_STDERR(how, kind) AFTER_##kind
 #define VALUE_TO_STDERR(how, kind) VALUE_##kind
 
-/* Makes to_stderr_SYMBOL(), which calls the real function and then evaluates `say` if the call writes to
- * standard error and was accepted; all three are expressions of the parameters and of `result`. */
+/* Makes to_stderr_SYMBOL(), which calls the real function and then evaluates `say` if the call was accepted
+ * and writes to standard error; all three are expressions of the parameters and of `result`. Nobody has
+ * looked at the stream if the call was not accepted. */
 #define FXT_TO_STDERR(type, symbol, is_stderr, accepted, say, ...)                         \
 	static inline type to_stderr_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))              \
 	{                                                                               \
 		type result = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));             \
 											\
-		if ((is_stderr) && (accepted))                                          \
+		if ((accepted) && (is_stderr))                                          \
 			say;                                                            \
 		return result;                                                          \
 	}

@@ -16,12 +16,18 @@
  * and the first two for functions that read stdin: STDIN_INT, STDIN_PTR. */
 
 
-#define FAILURE_EOF_INT ((int)result_ == -1 && ferror_unlocked(stream) ? errno : 0)
-#define FAILURE_EOF_PTR (!result_ && ferror_unlocked(stream) ? errno : 0)
-#define FAILURE_EOF_LONG (result_ == -1 && !feof_unlocked(stream) ? errno : 0)
+/* A call that refuses another argument, or has nothing to do, has not looked at the stream. So these look
+ * whether there is one. (They are macros because stdio_scan.c has its own declarations.) */
+#define CAN_BE_ASKED(stream) fxt_readable(thread_, &(stream)->_flags, sizeof((stream)->_flags))
+#define HAS_FAILED(stream) (CAN_BE_ASKED(stream) && ferror_unlocked(stream))
+#define IS_AT_END(stream) (CAN_BE_ASKED(stream) && feof_unlocked(stream))
+
+#define FAILURE_EOF_INT ((int)result_ == -1 && HAS_FAILED(stream) ? errno : 0)
+#define FAILURE_EOF_PTR (!result_ && HAS_FAILED(stream) ? errno : 0)
+#define FAILURE_EOF_LONG (result_ == -1 && !IS_AT_END(stream) ? errno : 0)
 #define FAILURE_STDIN_INT ((int)result_ == -1 && ferror_unlocked(stdin) ? errno : 0)
 #define FAILURE_STDIN_PTR (!result_ && ferror_unlocked(stdin) ? errno : 0)
-#define FAILURE_SHORT_UINT (result_ < nmemb && ferror_unlocked(stream) ? errno : 0)
+#define FAILURE_SHORT_UINT (result_ < nmemb && HAS_FAILED(stream) ? errno : 0)
 #define FAILURE_WIDE_INT ((int)result_ == -1 ? errno : 0)
 
 #define RESULT_EOF_INT RESULT_INT

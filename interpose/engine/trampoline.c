@@ -119,8 +119,10 @@ static __attribute__((noinline)) void say_error(char *saved, unsigned named, int
 	}                                                                                       \
 	ENTRY(symbol)
 
-#define FILENAME_WORDS (2 + fxt_words_of(fxt_text_bytes(filename)))
-#define PUT_FILENAME at = fxt_put_text(at, FXT_STR_filename, filename, fxt_text_bytes(filename));
+/* Other arguments may be refused before anybody looks at the name. */
+#define FILENAME_BYTES fxt_text_bytes_checked(thread, filename)
+#define FILENAME_WORDS (2 + fxt_words_of(FILENAME_BYTES))
+#define PUT_FILENAME at = fxt_put_text(at, FXT_STR_filename, filename, FILENAME_BYTES);
 
 BEFORE(dl, dlopen, dlopen, (const char *filename, int flags), FILENAME_WORDS + 1, 2,
        PUT_FILENAME at = fxt_put_int(at, FXT_STR_flags, flags);, )

@@ -42,7 +42,13 @@ typedef int (*fts64_compare_fn)(const FTSENT64 **, const FTSENT64 **);
 		fxt_fd_buffered(thread_, dirfd(result_));	\
 	}
 
-#define CLOSES(type, symbol, ...) FXT_CLOSING(dirfd(dirp), type, symbol, __VA_ARGS__)
+#define CLOSES(type, symbol, ...) FXT_CLOSING(dirp ? dirfd(dirp) : -1, type, symbol, __VA_ARGS__)
+
+/* Takes the trace's descriptor out of what was read. If nothing was, there may be no memory either. */
+static ssize_t unlist(int fd, void *entries, ssize_t bytes)
+{
+	return bytes > 0 ? fxt_descriptor_unlist(fd, entries, bytes) : bytes;
+}
 
 /* Does for getdents64 by number what listing_getdents64() does: Python lists /proc/self/fd that way, and
  * closes what it finds there. */
@@ -52,7 +58,7 @@ static ssize_t list_by_number(struct fxt_by_number *call, int fd, void *entries)
 
 	do {
 		bytes = fxt_by_number_make(call);
-		call->result = fxt_descriptor_unlist(fd, entries, bytes);
+		call->result = unlist(fd, entries, bytes);
 	} while (bytes > 0 && !call->result);
 	return call->result;
 }
@@ -106,7 +112,7 @@ static ssize_t listing_getdents64(int fd, void *dirp, size_t count)
 
 	do {
 		bytes = real_getdents64(fd, dirp, count);
-		left = fxt_descriptor_unlist(fd, dirp, bytes);
+		left = unlist(fd, dirp, bytes);
 	} while (bytes > 0 && !left);
 	return left;
 }
@@ -122,7 +128,7 @@ FXT_WRAP_AROUND(io, ssize_t, getdents64, getdents64, listing_getdents64, BLOCKS(
 													\
 		do {											\
 			bytes = real_##symbol(fd, buf, nbytes, basep);					\
-			left = fxt_descriptor_unlist(fd, buf, bytes);					\
+			left = unlist(fd, buf, bytes);					\
 		} while (bytes > 0 && !left);								\
 		return left;										\
 	}												\

@@ -103,6 +103,10 @@ static inline bool is_refused(const void *old_address, size_t old_size, size_t n
 {
 	const bool is_fixed = flags & MREMAP_FIXED;
 
+	/* The kernel refuses these before it looks at the range. */
+	if (flags & ~(MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP) ||
+	    (uintptr_t)old_address % FXT_PAGE_BYTES)
+		return false;
 	return fxt_spare_refuses_resize(old_address, old_size, is_fixed ? new_address : NULL,
 					is_fixed ? new_size : 0);
 }

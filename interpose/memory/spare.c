@@ -17,6 +17,9 @@ bool fxt_spare_begin(const void *address, size_t length)
 {
 	struct fxt_range range = {(uintptr_t)address, (uintptr_t)address + length};
 
+	/* The kernel refuses pages that would go on at address 0. */
+	if (range.end > -(uintptr_t)FXT_PAGE_BYTES)
+		return false;
 	return !fxt_range_is_empty(range) && !(range.from % getauxval(AT_PAGESZ)) && fxt_place_hold(range);
 }
 

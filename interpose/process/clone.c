@@ -213,7 +213,7 @@ FXT_BY_HAND_NUMBER(clone3)
 	uint64_t flags;
 
 	/* The flags come first in the structure that the argument points to. */
-	if (!fxt_sys_can_read((uintptr_t)call->args[0])) {
+	if (!fxt_readable(NULL, (const void *)call->args[0], sizeof(flags))) {
 		fxt_by_number_make(call);
 		return;
 	}

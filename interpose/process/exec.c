@@ -62,6 +62,9 @@ static __attribute__((noinline)) int by_search(uint64_t event, const char *file,
 
 static __attribute__((noinline)) int complete_fexecve(int fd, strings argv, strings envp)
 {
+	/* The C library refuses what the kernel would take: no environment. */
+	if (!argv || !envp)
+		return real_fexecve(fd, argv, envp);
 	DEPARTS(envp, FOUND(.directory = fd, .path = NULL), real_fexecve(fd, argv, envp),
 		FXT_NAMES(process, fexecve), 0, NULL, fd, argv)
 	return result;

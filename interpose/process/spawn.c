@@ -78,8 +78,11 @@ static void tell_untraced(struct fxt_thread *thread, const char *program, const 
 		return error;										\
 	}												\
 	FXT_WRAP_AROUND(process, int, age##_##name, name, complete_##age##_##name, BLOCKS(what), ERROR,	\
-			(pid_t *, pid, PID), (const char *, what, TEXT), (spawn_actions, file_actions, PTR), \
-			(spawn_attributes, attributes, SKIP), (strings, argv, ARGV), (strings, envp, SKIP))
+			(pid_t *, pid, PID), (const char *, what, LATER),				\
+			(spawn_actions, file_actions, PTR), (spawn_attributes, attributes, SKIP),	\
+			(strings, argv, ARGV), (strings, envp, SKIP))
+
+/* A child that the attributes kill has not looked at the path. */
 #define BOTH(name, what, along_path)          \
 	SPAWN(new, name, what, along_path)    \
 	IN_OLD(SPAWN, name, what, along_path) \

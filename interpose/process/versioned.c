@@ -104,9 +104,9 @@ BOTH(io, int, nftw, nftw, BLOCKS(dirpath), INT, (const char *, dirpath, TEXT), (
      (int, nopenfd, INT), (int, flags, INT))
 BOTH(io, int, nftw64, nftw, BLOCKS(dirpath), INT, (const char *, dirpath, TEXT), (__nftw64_func_t, fn, SKIP),
      (int, nopenfd, INT), (int, flags, INT))
-BOTH(io, int, glob, glob, BLOCKS(pattern), PLAIN_INT, (const char *, pattern, TEXT), (int, flags, INT),
+BOTH(io, int, glob, glob, BLOCKS(pattern), PLAIN_INT, (const char *, pattern, LATER), (int, flags, INT),
      (glob_error_fn, errfunc, SKIP), (glob_t *, pglob, SKIP))
-BOTH(io, int, glob64, glob, BLOCKS(pattern), PLAIN_INT, (const char *, pattern, TEXT), (int, flags, INT),
+BOTH(io, int, glob64, glob, BLOCKS(pattern), PLAIN_INT, (const char *, pattern, LATER), (int, flags, INT),
      (glob_error_fn, errfunc, SKIP), (glob64_t *, pglob, SKIP))
 BOTH(io, stream_pointer, fmemopen, fmemopen, QUICK, PTR, (void *, buf, OPENS_IT), (size_t, size, UINT),
      (const char *, mode, TEXT))

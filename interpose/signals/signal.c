@@ -30,6 +30,8 @@ FXT_REAL(action, sysv_signal, (int signum, action handler), (signum, handler))
 FXT_REAL(action, __sysv_signal, (int signum, action handler), (signum, handler))
 FXT_REAL(action, sigset, (int signum, action handler), (signum, handler))
 
+enum { FIRST_OWN_SIGNAL = 32, LAST_OWN_SIGNAL = 33 };
+
 /* Returns whether another process sent the signal: by kill(), tgkill() or sigqueue(). */
 static bool is_request(const siginfo_t *info)
 {
@@ -112,12 +114,19 @@ static void announce(action handler)
 		fxt_handlers_begin();
 }
 
+/* Returns whether the C library looks at the action that the signal is to have. The first two real-time
+ * signals are its own. */
+static bool is_settable(int signum)
+{
+	return signum > 0 && signum < NSIG && (signum < FIRST_OWN_SIGNAL || signum > LAST_OWN_SIGNAL);
+}
+
 #define GUARDED_SIGACTION(symbol)									\
 	static int guarded_##symbol(int signum, const struct sigaction *act, struct sigaction *oldact)	\
 	{												\
 		int result;										\
 													\
-		if (act)										\
+		if (act && is_settable(signum))								\
 			announce(act->sa_handler);							\
 		result = real_##symbol(signum, act, oldact);						\
 		if (!result && oldact)									\

@@ -29,20 +29,30 @@ static void complain(int error, bool says_why, const char *format, va_list list)
 	fxt_stderr_complaint(&line, error, format, list);
 }
 
-/* These functions do not tell whether the text was written, so it is recorded in any case. */
+/* Returns whether the program wants messages of the priority: nobody looks at the arguments of others. */
+static bool is_wanted(int priority)
+{
+	return setlogmask(0) & LOG_MASK(LOG_PRI(priority));
+}
+
+/* These functions do not tell whether the text was written, so it is recorded in any case. Without a format
+ * they do not look at the list. */
 #define STDERR_BY(symbol, say, ...)						\
 	static void to_stderr_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))	\
 	{									\
 		int error = errno;						\
-		va_list again;							\
+		va_list again = {0};						\
 										\
-		va_copy(again, list);						\
+		if (format)							\
+			va_copy(again, list);					\
 		real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));			\
 		say;								\
 		va_end(again);							\
 	}
 #define STDERR_SYSLOG(type, symbol, ...)								\
-	STDERR_BY(symbol, fxt_stderr_syslog(FXT_NAMES(log, syslog), priority, error, format, again),	\
+	STDERR_BY(symbol,										\
+		  if (format && is_wanted(priority))								\
+			fxt_stderr_syslog(FXT_NAMES(log, syslog), priority, error, format, again),	\
 		  __VA_ARGS__)
 #define STDERR_WARNING(type, symbol, ...) STDERR_BY(symbol, complain(error, true, format, again), __VA_ARGS__)
 #define STDERR_WARNING_ALONE(type, symbol, ...) \
@@ -171,9 +181,10 @@ FXT_REAL(void, __assert_perror_fail, (int errnum, const char *file, unsigned lin
 /* The text is recorded before it is written, because the real function does not return. */
 #define COMPLAIN(says_why, list)                                        \
 	do {                                                            \
-		va_list again;                                          \
+		va_list again = {0};                                    \
 									\
-		va_copy(again, list);                                   \
+		if (format)                                             \
+			va_copy(again, list);                           \
 		complain(errno, says_why, format, again);               \
 		va_end(again);                                          \
 	} while (0)

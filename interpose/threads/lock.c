@@ -293,8 +293,8 @@ void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock, enum fxt_label_k
 #define FORM_BY_mtx_trylock(...) LOCK_BY(mtx_trylock, __VA_ARGS__)
 
 /* A call with a time limit looks at its clock and its time first, or does not, as the C library sees fit. So
- * no try goes before it. Somebody may take the lock after the look, so the call is shown in progress also
- * where the lock is free. */
+ * no try goes before it, and where they are refused nobody looks at the lock, which may not even be there.
+ * Somebody may take the lock after the look, so the call is shown in progress also where the lock is free. */
 #define LOCK_UNTIL(is_taken, kind, symbol, lock, ...)			\
 	if (is_taken) {							\
 		WAIT_FOR(symbol, lock, __VA_ARGS__)			\
@@ -307,8 +307,15 @@ void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock, enum fxt_label_k
 	}
 #define FORM_LOCKS_UNTIL(taken) FORM_UNTIL_##taken
 #define FORM_UNTIL_mutex(...) LOCK_UNTIL(fxt_mutex_is_taken(thread_, mutex), __VA_ARGS__)
-#define FORM_UNTIL_rdlock(...) LOCK_UNTIL(fxt_rwlock_is_taken(thread_, rwlock, false), __VA_ARGS__)
-#define FORM_UNTIL_wrlock(...) LOCK_UNTIL(fxt_rwlock_is_taken(thread_, rwlock, true), __VA_ARGS__)
+#define FORM_UNTIL_mutex_by(...) \
+	LOCK_UNTIL(fxt_clock_is_known(clock) && fxt_mutex_is_taken(thread_, mutex), __VA_ARGS__)
+#define FORM_UNTIL_rdlock(...) RWLOCK_UNTIL(CLOCK_REALTIME, false, __VA_ARGS__)
+#define FORM_UNTIL_wrlock(...) RWLOCK_UNTIL(CLOCK_REALTIME, true, __VA_ARGS__)
+#define FORM_UNTIL_rdlock_by(...) RWLOCK_UNTIL(clock, false, __VA_ARGS__)
+#define FORM_UNTIL_wrlock_by(...) RWLOCK_UNTIL(clock, true, __VA_ARGS__)
+#define RWLOCK_UNTIL(clock, to_write, ...)							\
+	LOCK_UNTIL((!abstime || fxt_limit_is_valid(clock, abstime)) &&				\
+			   fxt_rwlock_is_taken(thread_, rwlock, to_write), __VA_ARGS__)
 #define FORM_UNTIL_mtx(...) \
 	LOCK_UNTIL(fxt_mutex_is_taken(thread_, (const pthread_mutex_t *)mutex), __VA_ARGS__)
 

@@ -84,6 +84,18 @@ static inline uint32_t fxt_no_holder(const volatile void *lock)
 	_Generic((lock), pthread_mutex_t *: fxt_mutex_holder, pthread_rwlock_t *: fxt_rwlock_holder,	\
 		 mtx_t *: fxt_mtx_holder, default: fxt_no_holder)(lock)
 
+/* These return whether the C library takes such a clock, and such a limit by it, and so goes on to look at
+ * the object that a call is about. Where it takes the clock it reads the limit, as the second does. */
+static inline bool fxt_clock_is_known(clockid_t clock)
+{
+	return clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC;
+}
+
+static inline bool fxt_limit_is_valid(clockid_t clock, const struct timespec *limit)
+{
+	return fxt_clock_is_known(clock) && limit->tv_nsec >= 0 && limit->tv_nsec < 1000000000;
+}
+
 /* Returns whether a mutex that its own holder wants again is given or refused at once. */
 bool fxt_mutex_answers_holder(const pthread_mutex_t *mutex);
 

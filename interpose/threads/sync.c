@@ -99,10 +99,12 @@ static inline bool has_value(const sem_t *sem)
 /* This is the form of a wait with a time limit. The C library looks at the time and the clock before it takes
  * what is there, and whether it looks for a cancellation differs from one call to the other. So no try goes
  * before the call. */
-#define FORM_SEM_WAITS_UNTIL(kind, symbol, sem, ...)	\
-	struct fxt_cause cause_;			\
-	bool waits_ = !has_value(sem);			\
-	SEM_WAIT(symbol, sem, __VA_ARGS__)		\
+#define FORM_SEM_WAITS_UNTIL(...) SEM_WAIT_UNTIL(CLOCK_REALTIME, __VA_ARGS__)
+#define FORM_SEM_WAITS_BY(...) SEM_WAIT_UNTIL(clock, __VA_ARGS__)
+#define SEM_WAIT_UNTIL(clock, kind, symbol, sem, ...)					\
+	struct fxt_cause cause_;							\
+	bool waits_ = fxt_limit_is_valid(clock, abstime) && !has_value(sem);		\
+	SEM_WAIT(symbol, sem, __VA_ARGS__)						\
 	FXT_FORM_RECORD_WAIT(kind, __VA_ARGS__)
 
 /* -- Threads ----------------------------------------------------------------------------------- */
