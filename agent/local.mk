@@ -65,6 +65,8 @@ AGENT_SOURCES = \
 	agent/descriptors/fd_slots.h \
 	agent/descriptors/fds.c \
 	agent/descriptors/fds.h \
+	agent/descriptors/name_file.c \
+	agent/descriptors/name_file.h \
 	agent/descriptors/transfer.c \
 	agent/descriptors/transfer.h \
 	agent/descriptors/unix_peer.c \

@@ -244,6 +244,7 @@ APPS_C = \
 	tests/apps/streams \
 	tests/apps/streams_odd \
 	tests/apps/stuck \
+	tests/apps/thread_names \
 	tests/apps/threads \
 	tests/apps/throng
 APPS_CXX = \
@@ -283,7 +284,8 @@ tests/apps/awaits tests/apps/burns tests/apps/busy tests/apps/by_hand tests/apps
 	tests/apps/parents \
 	tests/apps/locks_memory tests/apps/pools tests/apps/process tests/apps/progress \
 	tests/apps/quiet tests/apps/stepped \
-	tests/apps/streams tests/apps/streams_odd tests/apps/stuck tests/apps/threads: \
+	tests/apps/streams tests/apps/streams_odd tests/apps/stuck tests/apps/thread_names \
+	tests/apps/threads: \
 	tests/apps/need.h
 tests/apps/causes tests/apps/chain tests/apps/deadlock tests/apps/just_returned tests/apps/losses \
 tests/apps/pools \

@@ -139,6 +139,11 @@ void fxt_endpoint_event(struct fxt_thread *thread, int fd, unsigned count, bool 
 	set(fd, side);
 }
 
+void fxt_endpoint_names(int fd)
+{
+	set(fd, FXT_ENDPOINT_NAME);
+}
+
 void fxt_endpoint_signals(struct fxt_thread *thread, int fd)
 {
 	if (are_known(thread))

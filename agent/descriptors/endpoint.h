@@ -18,6 +18,8 @@ struct sockaddr;
 
 /* The endpoint of a signalfd. It is not that of any stream, because no stream has generation 0. */
 enum { FXT_ENDPOINT_SIGNALS = 1 };
+/* The endpoint of a file by which a thread is named: name_file.h. */
+enum { FXT_ENDPOINT_NAME = 2 };
 
 /* Finds the streams of the descriptors that this process has inherited. Called once, at start. */
 void fxt_endpoints_start(void);
@@ -63,6 +65,9 @@ void fxt_endpoint_event(struct fxt_thread *thread, int fd, unsigned count, bool 
 
 /* Notes a descriptor that signalfd() returned. */
 void fxt_endpoint_signals(struct fxt_thread *thread, int fd);
+
+/* Notes a file by which a thread is named. */
+void fxt_endpoint_names(int fd);
 
 /* Looks up the stream of a descriptor that another process sent, or that came in a way that was not seen. */
 void fxt_endpoint_received(struct fxt_thread *thread, int fd);

@@ -6,6 +6,7 @@
 #include <sys/signalfd.h>
 
 #include "agent/arrows/signal_senders.h"
+#include "name_file.h"
 
 /* Returns an eventfd's count; -1: it is not known, or larger than the trace can tell. */
 static int64_t count_at(const void *at)
@@ -54,7 +55,13 @@ void fxt_writing_begin(struct fxt_thread *thread, int fd, struct fxt_writing *wr
 
 	/* In the child of a vfork the number may stand for another descriptor than in the table. */
 	if (!fxt_fds_are_ours(thread)) {
-		fxt_stream_break(fxt_endpoint(fd), false, true);
+		if (fxt_endpoint(fd) != FXT_ENDPOINT_NAME)
+			fxt_stream_break(fxt_endpoint(fd), false, true);
+		return;
+	}
+	if (fxt_endpoint(fd) == FXT_ENDPOINT_NAME) {
+		writing->transfer.stream = FXT_ENDPOINT_NAME;
+		writing->named_tid = fxt_name_file_tid(fd);
 		return;
 	}
 	/* The arrow leaves the call 1 ns behind its begin, which is the last time that this thread took.
@@ -68,6 +75,12 @@ void fxt_writing_begin(struct fxt_thread *thread, int fd, struct fxt_writing *wr
 void fxt_writing_end(struct fxt_thread *thread, const struct fxt_writing *writing, int64_t result,
 		     const void *from)
 {
+	if (writing->transfer.stream == FXT_ENDPOINT_NAME) {
+		if (result > 0)
+			fxt_name_file_tell((struct fxt_thread *)thread, writing->named_tid, from,
+					   (size_t)result);
+		return;
+	}
 	/* If a handler has forked within the call, the call is over in the parent and not here. */
 	if (writing->pid == thread->pid)
 		fxt_stream_write_end(&writing->transfer,

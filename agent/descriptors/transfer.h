@@ -18,6 +18,7 @@
 struct fxt_writing {
 	struct fxt_transfer transfer;
 	uint32_t pid;
+	uint32_t named_tid;             /* the thread that the file names: name_file.h */
 };
 
 struct fxt_reading {

@@ -116,6 +116,7 @@
 		FXT_OPENED(fileno_unlocked(result_), what, of);			\
 		fxt_fd_buffered(thread_, fileno_unlocked(result_));		\
 		fxt_endpoint_buffered(thread_, fileno_unlocked(result_));	\
+		fxt_name_file_looks(thread_, fileno_unlocked(result_), &FXT_OF_##of); \
 	}
 
 /* A path may lead to a FIFO, which is one end of a stream: agent/descriptors/endpoint.h. */
@@ -126,6 +127,7 @@
 		fxt_endpoint_fifo(thread_, fd);                         \
 	} else {                                                        \
 		FXT_OPENED(fd, what, of);                               \
+		fxt_name_file_looks(thread_, fd, &FXT_OF_##of);         \
 	}
 
 /* Begins the lifetime of a descriptor. */

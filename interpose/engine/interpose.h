@@ -63,6 +63,7 @@
 #include <time.h>
 
 #include "agent/descriptors/fds.h"
+#include "agent/descriptors/name_file.h"
 #include "agent/descriptors/transfer.h"
 #include "blocking.h"
 #include "engine.h"

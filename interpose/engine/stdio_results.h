@@ -44,9 +44,11 @@
 
 /* EMPTIES(stream) is BLOCKS(stream) of a call that writes the buffer out, and moves bytes only if there is
  * something in it. */
-#define EMPTIES(stream) (empties(stream), SHOWS(stream))
-static inline __attribute__((unused)) void empties(const FILE *stream)
+#define EMPTIES(stream) (empties(thread_, stream), SHOWS(stream))
+static inline __attribute__((unused)) void empties(struct fxt_thread *thread, const FILE *stream)
 {
+	if (stream)
+		fxt_name_file_flushes(thread, stream);
 	if (!stream || stream->_IO_write_ptr > stream->_IO_write_base || stream->_mode > 0)
 		fxt_file_moves(stream);
 }

@@ -98,14 +98,21 @@ FXT_REAL(pointer, mremap,
 	 (pointer old_address, size_t old_size, size_t new_size, int flags, pointer new_address),
 	 (old_address, old_size, new_size, flags, new_address))
 
+/* Returns whether the kernel refuses the arguments before it looks at what is there. */
+static bool is_invalid(const void *old_address, size_t old_size, size_t new_size, int flags)
+{
+	return flags & ~(MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP) ||
+	       (flags && !(flags & MREMAP_MAYMOVE)) || (flags & MREMAP_DONTUNMAP && old_size != new_size) ||
+	       new_size - 1 >= -(size_t)FXT_PAGE_BYTES || (uintptr_t)old_address % FXT_PAGE_BYTES;
+}
+
 static inline bool is_refused(const void *old_address, size_t old_size, size_t new_size, int flags,
 			      const void *new_address)
 {
 	const bool is_fixed = flags & MREMAP_FIXED;
 
-	/* The kernel refuses these before it looks at the range. */
-	if (flags & ~(MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP) ||
-	    (uintptr_t)old_address % FXT_PAGE_BYTES)
+	if (is_invalid(old_address, old_size, new_size, flags) ||
+	    (is_fixed && (uintptr_t)new_address % FXT_PAGE_BYTES))
 		return false;
 	return fxt_spare_refuses_resize(old_address, old_size, is_fixed ? new_address : NULL,
 					is_fixed ? new_size : 0);

@@ -1,6 +1,7 @@
 /* Makes the wrapper of prctl(), and what syscall() does for the system calls prctl and seccomp. By these a
  * program forbids itself system calls, or reading the processor's counter. They are not recorded: the agent
- * looks at them, so that it stays within what remains allowed (agent/process/seccomp.h). Any context.
+ * looks at them, so that it stays within what remains allowed (agent/process/seccomp.h). A thread also names
+ * itself by prctl(), which becomes its name in the trace. Any context.
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -8,6 +9,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "agent/emit/threads.h"
 #include "agent/process/lifecycle.h"
 #include "agent/process/seccomp.h"
 #include "interpose/engine/interpose.h"
@@ -62,6 +64,24 @@ static FXT_COLD int prctl_tsc(word mode, word b, word c, word d)
 }
 #endif
 
+/* Tells the name that the calling thread has given itself. */
+static void named(const char *name)
+{
+	struct fxt_thread *thread = fxt_is_on(FXT_CAT_pthread) ? fxt_enter_on() : NULL;
+
+	if (thread && thread->ready && !fxt_may_not_lock())
+		fxt_thread_tell_name(thread, thread, name);
+}
+
+static FXT_COLD int prctl_name(word name, word b, word c, word d)
+{
+	int result = real_prctl(PR_SET_NAME, name, b, c, d);
+
+	if (!result)
+		named((const char *)name);
+	return result;
+}
+
 FXT_EXPORT int prctl(int option, ...)
 {
 	word a, b, c, d;
@@ -80,6 +100,8 @@ FXT_EXPORT int prctl(int option, ...)
 		return prctl_tsc(a, b, c, d);
 #endif
 	FXT_RELOCATED(prctl);
+	if (FXT_UNLIKELY(option == PR_SET_NAME))
+		return prctl_name(a, b, c, d);
 	return real_prctl(option, a, b, c, d);
 }
 
@@ -113,6 +135,8 @@ FXT_BY_HAND_NUMBER(prctl)
 	}
 #endif
 	made_within(call, strict, is_seccomp && !strict ? filter_at((word)call->args[2]) : NULL);
+	if (FXT_UNLIKELY((int)call->args[0] == PR_SET_NAME) && !call->result)
+		named((const char *)call->args[1]);
 }
 
 const struct fxt_real fxt_reals_prctl[] = {

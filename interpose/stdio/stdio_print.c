@@ -29,7 +29,8 @@
 		va_list again;										\
 		int result;										\
 													\
-		if (!(is_stderr))									\
+		/* Without a format nobody looks at the list. */					\
+		if (!format || !(is_stderr))								\
 			return real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));				\
 		va_copy(again, list);									\
 		result = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));					\

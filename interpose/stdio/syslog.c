@@ -51,7 +51,7 @@ static bool is_wanted(int priority)
 	}
 #define STDERR_SYSLOG(type, symbol, ...)								\
 	STDERR_BY(symbol,										\
-		  if (format && is_wanted(priority))								\
+		  if (format && is_wanted(priority))							\
 			fxt_stderr_syslog(FXT_NAMES(log, syslog), priority, error, format, again),	\
 		  __VA_ARGS__)
 #define STDERR_WARNING(type, symbol, ...) STDERR_BY(symbol, complain(error, true, format, again), __VA_ARGS__)

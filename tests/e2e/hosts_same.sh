@@ -177,7 +177,7 @@ throws
 exempt='allocates alone bad_arguments call_stacks call_trees count_threads deadlock descriptor_races
 	descriptors handlers
 	holds host_filtered host_killed_ending host_maps host_memory listens locks_itself obeys owns progress
-	runs scribble signalled slow stepped stuck'
+	runs scribble signalled slow stepped stuck thread_names'
 
 ulimit -c 0
 # This limit is the usual one; the agent's descriptors are behind it.

@@ -92,3 +92,23 @@ is "report" "cond cond, mutex mutex" "$(python3 -c '
 import json
 print(*sorted({w["kind"] + " " + w["label"] for w in json.load(open("report.json"))["waiting"]
                if w["kind"] in ("cond", "mutex")}), sep=", ")')"
+
+# -- Names of threads ------------------------------------------------------------------------------------
+# names_of FILE: prints "TID NAME" for each thread that was renamed, with the name that it had last.
+names_of()
+{
+	fxt dump "$1" | awk '
+		$2 == "thread-name" && $4 != "\"thread_names\"" { gsub("\"", "", $4); name[$3] = $4 }
+		END { for (tid in name) print tid, name[tid] }' | sort -n
+}
+
+for mode in streaming oneshot circular; do
+	FXT_BUFFERING_MODE=$mode traced names.$mode "$apps/thread_names" >names.said
+	is "thread_names, $mode: exit status" 0 $?
+	names_of names.$mode/*.fxt >names.found
+	sort -n -o names.said names.said
+	same_some "thread_names, $mode: the last name of each thread" names.said names.found
+	valid names.$mode/*.fxt
+done
+test "$(fxt dump names.streaming/*.fxt | grep -c 'thread-name .*"first"')" = 1 ||
+	fail "thread_names: the name before the last is missing"
