@@ -420,6 +420,7 @@ E2E_TESTS = \
 	tests/e2e/record.sh \
 	tests/e2e/report.sh \
 	tests/e2e/says.sh \
+	tests/e2e/sees.sh \
 	tests/e2e/serve.sh \
 	tests/e2e/slow.sh \
 	tests/e2e/stacks.sh \

@@ -18,6 +18,8 @@
 #define FOLLOW "FXT_FOLLOW="
 #define SANITIZER "FXT_SANITIZER="      /* fxt record preloads this before us, for this process alone */
 #define FORBIDDEN "FXT_FORBIDDEN="      /* what filters forbid, for programs that are executed */
+#define ASAN "ASAN_OPTIONS="
+#define ANY_ORDER "verify_asan_link_order=0"    /* the address sanitizer need not come before us */
 #define CHILD "child:"          /* stands before the names in a descendant's FXT_FOLLOW */
 
 enum {
@@ -350,6 +352,8 @@ struct lack {
 	size_t preload_bytes;           /* the length of the value of LD_PRELOAD */
 	bool library;                   /* LD_PRELOAD names the library, in whichever way */
 	bool by_path;                   /* wherever it does so, it is by an absolute path */
+	size_t asan_index, asan_bytes;  /* the same of ASAN_OPTIONS */
+	bool any_order;                 /* ASAN_OPTIONS has ANY_ORDER, or the program does not need it */
 	uint32_t present;               /* a bit for each of variables[] that it has */
 	bool forbidden;                 /* it does not tell what is forbidden */
 	bool readable;                  /* all of it could be read */
@@ -384,6 +388,15 @@ static void look_at_variable(struct lack *lack, struct fxt_reach *reach, size_t 
 		lack->by_path = lack->readable && names_us_by_path(text + strlen(PRELOAD));
 		return;
 	}
+	if (!lack->any_order && has_name(reach, text, ASAN, strlen(ASAN))) {
+		for (bytes = strlen(ASAN); fxt_reaches(reach, text + bytes) && text[bytes]; bytes++)
+			;
+		lack->readable = reach->readable;
+		lack->asan_index = index;
+		lack->asan_bytes = bytes - strlen(ASAN);
+		lack->any_order = lack->readable && strstr(text, ANY_ORDER);
+		return;
+	}
 	if (lack->forbidden && has_name(reach, text, forbidden, sizeof(forbidden)))
 		lack->forbidden = false;
 	for (i = 0; i < follow.count; i++)
@@ -392,12 +405,13 @@ static void look_at_variable(struct lack *lack, struct fxt_reach *reach, size_t 
 }
 
 /* Finds out what an environment lacks. Each address is tested before it is read (reach.h). */
-static struct lack look_at(char *const *environment)
+static struct lack look_at(char *const *environment, bool is_sanitized)
 {
 	/* Where a filter forbids to ask the kernel, only the process's own environment can be completed. */
 	const bool is_known = fxt_is_forbidden(FXT_NO_LOCKS) && environment == __environ;
 	struct fxt_reach array = {.is_known = is_known}, texts = array;
-	struct lack lack = {.preload_index = SIZE_MAX, .forbidden = tells_forbidden(), .readable = true};
+	struct lack lack = {.preload_index = SIZE_MAX, .asan_index = SIZE_MAX, .any_order = !is_sanitized,
+			    .forbidden = tells_forbidden(), .readable = true};
 
 	for (; environment && lack.readable; lack.count++) {
 		lack.readable = fxt_reaches(&array, environment + lack.count);
@@ -423,33 +437,41 @@ static enum change change_for(const struct lack *lack, bool is_refused)
 		return lack->library ? REMOVES : NONE;
 	if (lack->library && !lack->by_path)
 		return REPLACES;
-	if (lack->library && !lack->forbidden &&
+	if (lack->library && !lack->forbidden && lack->any_order &&
 	    lack->present == (uint32_t)((UINT64_C(1) << follow.count) - 1))
 		return NONE;
 	return ADDS;
 }
 
-/* Returns the size of a changed environment: the pointers to its variables, to the added ones and to
- * LD_PRELOAD, the NULL at the end, and the text of LD_PRELOAD. */
-static size_t room_bytes(const struct lack *lack)
+static size_t preload_room(const struct lack *lack)
 {
-	return (lack->count + follow.count + 3) * sizeof(char *) + strlen(PRELOAD) + strlen(follow.library) +
-	       1 + lack->preload_bytes + 1;
+	return strlen(PRELOAD) + strlen(follow.library) + 1 + lack->preload_bytes + 1;
 }
 
-size_t fxt_follow_room(char *const *environment, const struct fxt_followed *program, const char **refusal)
+/* Returns the size of a changed environment: the pointers to its variables, to the added ones, to LD_PRELOAD
+ * and ASAN_OPTIONS, the NULL at the end, and the texts of these two. */
+static size_t room_bytes(const struct lack *lack)
+{
+	return (lack->count + follow.count + 4) * sizeof(char *) + preload_room(lack) +
+	       (lack->any_order ? 0 : strlen(ASAN) + strlen(ANY_ORDER) + 1 + lack->asan_bytes + 1);
+}
+
+size_t fxt_follow_room(char *const *environment, const struct fxt_followed *program, const char **refusal,
+		       bool *is_sanitized)
 {
 	struct lack lack;
 
 	*refusal = NULL;
+	*is_sanitized = false;
 	if (!follow.on)
 		return 0;
-	*refusal = fxt_followed_refusal(program);
+	*refusal = fxt_followed_refusal(program, is_sanitized);
 	/* If the library cannot be read, as after a chroot, the loader would complain to the user. */
 	if (!*refusal && !fxt_is_forbidden(FXT_NO_APART | FXT_NO_LOCKS) &&
 	    FXT_SYSCALL3(SYS_faccessat, AT_FDCWD, follow.library, 4 /* R_OK */))
 		*refusal = "cannot read the agent's library, whose path does not lead to it here";
-	lack = look_at(environment);
+	*is_sanitized = *is_sanitized && !*refusal;
+	lack = look_at(environment, *is_sanitized);
 	return change_for(&lack, *refusal != NULL) == NONE ? 0 : room_bytes(&lack);
 }
 
@@ -486,11 +508,30 @@ static size_t change_preload(const char **out, size_t n, const struct lack *lack
 	return n - 1;
 }
 
-char *const *fxt_follow_complete(char *const *environment, void *memory, size_t bytes, bool is_refused)
+/* Writes ASAN_OPTIONS to `text`, with ANY_ORDER in front, and puts it into an environment with n variables.
+ * Returns how many it has then. */
+static size_t change_asan(const char **out, size_t n, const struct lack *lack, char *text)
+{
+	const bool is_new = lack->asan_index == SIZE_MAX;
+	const char *old = is_new ? "" : out[lack->asan_index] + strlen(ASAN);
+
+	out[is_new ? n : lack->asan_index] = text;
+	memcpy(text, ASAN ANY_ORDER, strlen(ASAN ANY_ORDER) + 1);
+	text += strlen(ASAN ANY_ORDER);
+	if (*old) {
+		*text++ = ':';
+		memcpy(text, old, strlen(old) + 1);
+	}
+	return n + is_new;
+}
+
+char *const *fxt_follow_complete(char *const *environment, void *memory, size_t bytes, bool is_refused,
+				 bool is_sanitized)
 {
 	enum change change;
 	struct lack lack;
 	const char **out = memory;
+	char *text;
 	size_t n;
 	unsigned i;
 
@@ -503,13 +544,16 @@ char *const *fxt_follow_complete(char *const *environment, void *memory, size_t 
 		return environment;
 	}
 	/* The environment is looked at again, because another thread may have changed it meanwhile. */
-	lack = look_at(environment);
+	lack = look_at(environment, is_sanitized);
 	change = change_for(&lack, is_refused);
 	if (change == NONE || room_bytes(&lack) > bytes)
 		return environment;
 	if (lack.count)
 		memcpy(out, environment, lack.count * sizeof(*out));
-	n = change_preload(out, lack.count, &lack, change, (char *)(out + lack.count + follow.count + 3));
+	text = (char *)(out + lack.count + follow.count + 4);
+	n = change_preload(out, lack.count, &lack, change, text);
+	if (!lack.any_order)
+		n = change_asan(out, n, &lack, text + preload_room(&lack));
 	for (i = 0; i < follow.count && change != REMOVES; i++)
 		if (!(lack.present & 1u << i))
 			out[n++] = follow.variables[i];

@@ -38,13 +38,17 @@ bool fxt_follow_fork(const char *program);
 
 /* Returns how many bytes fxt_follow_complete() needs for an environment in which `program` is run; 0: the
  * environment may stay as it is. *refusal becomes why the program cannot be traced, as a clause without a
- * subject, or NULL. May be called in any context, also in the child of a vfork, and wherever `environment`
- * points to: the pointer may be one that the kernel is going to refuse. */
-size_t fxt_follow_room(char *const *environment, const struct fxt_followed *program, const char **refusal);
+ * subject, or NULL, and *is_sanitized whether it has the address sanitizer. May be called in any context,
+ * also in the child of a vfork, and wherever `environment` points to: the pointer may be one that the kernel
+ * is going to refuse. */
+size_t fxt_follow_room(char *const *environment, const struct fxt_followed *program, const char **refusal,
+		       bool *is_sanitized);
 
 /* Returns the completed environment, which it builds in `memory`, of `bytes` bytes; if the program
- * `is_refused`, it is the environment without the library. The caller provides the memory, because it knows
+ * `is_refused`, it is the environment without the library, and if it `is_sanitized`, ASAN_OPTIONS lets it run
+ * behind the library. The caller provides the memory, because it knows
  * where the child of a vfork may have some. If `memory` is NULL, the environment stays as it is. */
-char *const *fxt_follow_complete(char *const *environment, void *memory, size_t bytes, bool is_refused);
+char *const *fxt_follow_complete(char *const *environment, void *memory, size_t bytes, bool is_refused,
+				 bool is_sanitized);
 
 #endif

@@ -54,6 +54,7 @@ struct look {
 	int opened;                     /* the directory that was opened; -1: none */
 	const posix_spawn_file_actions_t *actions;
 	const char *refusal;
+	bool is_sanitized;
 	size_t count;                   /* the bytes of `head` that are there */
 	union {
 		char bytes[HEAD_BYTES];
@@ -116,14 +117,19 @@ static bool find_segment(const struct look *l, int fd, const struct segments *s,
 	return false;
 }
 
-/* What the dynamic section of a library says. */
+/* What the dynamic section of a program or library says. */
+enum { MAX_NEEDED = 16, NEEDED_BYTES = 16 };
 struct dynamic {
+	unsigned count;
+	uint64_t needed[MAX_NEEDED];    /* the first libraries: a sanitizer's is one of them */
 	bool is_program;                /* it was linked as a program */
 	uint64_t strings, soname;       /* soname: 0: none */
 };
 
 static void take_entry(struct dynamic *dynamic, int64_t tag, uint64_t value)
 {
+	if (tag == DT_NEEDED && dynamic->count < MAX_NEEDED)
+		dynamic->needed[dynamic->count++] = value;
 	if (tag == DT_STRTAB)
 		dynamic->strings = value;
 	if (tag == DT_SONAME)
@@ -176,6 +182,26 @@ static bool is_our_loader(const struct look *l, int fd, const struct segments *s
 	       !memcmp(name, LOADER, sizeof(name));
 }
 
+/* Finds out whether a program needs the shared runtime of the address sanitizer. */
+static void look_for_sanitizer(struct look *l, int fd, const struct segments *s)
+{
+	static const char *const runtimes[] = {"libasan.so", "libclang_rt.asan"};
+	char name[NEEDED_BYTES];
+	struct dynamic dynamic;
+	Elf64_Phdr segment;
+	unsigned i;
+
+	if (!read_dynamic(l, fd, s, &dynamic) || !dynamic.count ||
+	    !find_segment(l, fd, s, PT_LOAD, dynamic.strings, &segment))
+		return;
+	for (i = 0; i < dynamic.count; i++)
+		if (read_at(l, fd, dynamic.strings - segment.p_vaddr + segment.p_offset + dynamic.needed[i],
+			    name, sizeof(name)) &&
+		    (!memcmp(name, runtimes[0], strlen(runtimes[0])) ||
+		     !memcmp(name, runtimes[1], strlen(runtimes[1]))))
+			l->is_sanitized = true;
+}
+
 /* -- Judging a file -------------------------------------------------------------------------------- */
 
 static const char *foreign(const struct look *l, bool wide)
@@ -215,8 +241,10 @@ static bool judge_elf(struct look *l, int fd)
 		return false;
 	}
 	if (!l->is_loader && find_segment(l, fd, &s, PT_INTERP, 0, &segment)) {
-		if (ours)
+		if (ours) {
+			look_for_sanitizer(l, fd, &s);
 			return take_loader(l, fd, &segment);
+		}
 		l->refusal = foreign(l, s.wide);
 		return false;
 	}
@@ -484,11 +512,12 @@ static bool is_text(const char *text)
 	return false;
 }
 
-const char *fxt_followed_refusal(const struct fxt_followed *program)
+const char *fxt_followed_refusal(const struct fxt_followed *program, bool *is_sanitized)
 {
 	struct look l = {.directory = program->directory, .opened = -1};
 	bool is_known = (uint32_t)fxt_sys_getpid() == fxt_agent.pid || (fxt_self && fxt_self->may_be_child);
 
+	*is_sanitized = false;
 	if (fxt_is_forbidden(FXT_NO_CALLS) || fxt_stack_is_short())
 		return NULL;
 	l.maker = fxt_sys_gettid();
@@ -499,6 +528,7 @@ const char *fxt_followed_refusal(const struct fxt_followed *program)
 	if (!program->path || !*program->path) {
 		if (l.directory >= 0)
 			look_at_open(&l);
+		*is_sanitized = l.is_sanitized;
 		return l.refusal;
 	}
 	/* These are the child's descriptors, and nobody knows yet what they will be. */
@@ -512,6 +542,7 @@ const char *fxt_followed_refusal(const struct fxt_followed *program)
 		fxt_apart(look, &l);
 	else
 		fxt_apart_always(look, &l);
+	*is_sanitized = l.is_sanitized;
 	return l.refusal;
 }
 

@@ -16,8 +16,9 @@ struct fxt_followed {
 };
 
 /* Returns why the library must not be preloaded into the program, as a clause without a subject. Returns NULL
- * if it can be, or if nothing is known: the file cannot be read, or the call is going to fail. */
-const char *fxt_followed_refusal(const struct fxt_followed *program);
+ * if it can be, or if nothing is known: the file cannot be read, or the call is going to fail. *is_sanitized
+ * becomes whether it is known that the program has the address sanitizer's shared runtime. */
+const char *fxt_followed_refusal(const struct fxt_followed *program, bool *is_sanitized);
 
 /* Says the same of /bin/sh, at the start of the process, before anything else is known of it. */
 const char *fxt_followed_shell(void);

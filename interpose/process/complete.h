@@ -25,11 +25,12 @@ void fxt_complete_give_back(const struct fxt_complete *complete);
 	const struct fxt_followed followed_ = {__VA_ARGS__};                                            \
 	struct fxt_complete complete_ = {0};                                                            \
 	const char *refusal;                                                                            \
-	size_t room_ = fxt_follow_room(envp, &followed_, &refusal);                                     \
+	bool is_sanitized_;                                                                             \
+	size_t room_ = fxt_follow_room(envp, &followed_, &refusal, &is_sanitized_);                     \
 													\
 	if (room_)                                                                                      \
 		(envp) = fxt_follow_complete(envp, fxt_complete_take(&complete_, room_), room_,         \
-					     refusal != NULL)
+					     refusal != NULL, is_sanitized_)
 #define COMPLETED() fxt_complete_give_back(&complete_)
 
 #endif

@@ -34,20 +34,16 @@ static char *without_fields(const char *path)
 /* Sets LD_PRELOAD. The library of a sanitizer has to come first: asan refuses to run otherwise, and the
  * leak finder takes what our frames left on the stack for uses of memory. This holds for the command;
  * the agent takes the library out of the list again for its children (FXT_SANITIZER), and asks an
- * instrumented child to do without. */
+ * instrumented child, and no other program, to do without (ASAN_OPTIONS). */
 static void set_preload(const char *agent, const char *sanitizer)
 {
-	static const char any_order[] = "verify_asan_link_order=0";
-	const char *before = getenv("LD_PRELOAD"), *options = getenv("ASAN_OPTIONS");
+	const char *before = getenv("LD_PRELOAD");
 	char *preload = fxt_format("%s%s%s%s%s", sanitizer ? sanitizer : "", sanitizer ? ":" : "", agent,
 				   before && *before ? ":" : "", before ? before : "");
-	char *asan = fxt_format("%s%s%s", any_order, options && *options ? ":" : "", options ? options : "");
 
 	set("LD_PRELOAD", preload);
 	set("FXT_SANITIZER", sanitizer);
-	set("ASAN_OPTIONS", asan);
 	free(preload);
-	free(asan);
 }
 
 /* Sets the variable by which processes of another namespace of process ids know that their numbers are
