@@ -96,14 +96,16 @@ static inline void fxt_arrow(struct fxt_thread *thread, const struct fxt_reading
 FXT_COLD void fxt_file_unseen(const void *file);
 extern struct _IO_FILE _IO_2_1_stdin_, _IO_2_1_stdout_, _IO_2_1_stderr_;
 
+static inline bool fxt_file_is_standard(const struct _IO_FILE *file)
+{
+	return file == &_IO_2_1_stdin_ || file == &_IO_2_1_stdout_ || file == &_IO_2_1_stderr_;
+}
+
 /* Another FILE is not looked at: it need not be one if the call refuses another argument, or has nothing to
  * do. */
 static inline void fxt_file_moves(const struct _IO_FILE *file)
 {
-	const bool is_standard = file == &_IO_2_1_stdin_ || file == &_IO_2_1_stdout_ ||
-				 file == &_IO_2_1_stderr_;
-
-	if (FXT_UNLIKELY(!file || (is_standard && fxt_endpoint(file->_fileno))))
+	if (FXT_UNLIKELY(!file || (fxt_file_is_standard(file) && fxt_endpoint(file->_fileno))))
 		fxt_file_unseen(file);
 }
 

@@ -18,7 +18,8 @@
 
 /* A call that refuses another argument, or has nothing to do, has not looked at the stream. So these look
  * whether there is one. (They are macros because stdio_scan.c has its own declarations.) */
-#define CAN_BE_ASKED(stream) fxt_readable(thread_, &(stream)->_flags, sizeof((stream)->_flags))
+#define CAN_BE_ASKED(stream) \
+	(fxt_file_is_standard(stream) || fxt_readable(thread_, &(stream)->_flags, sizeof((stream)->_flags)))
 #define HAS_FAILED(stream) (CAN_BE_ASKED(stream) && ferror_unlocked(stream))
 #define IS_AT_END(stream) (CAN_BE_ASKED(stream) && feof_unlocked(stream))
 
