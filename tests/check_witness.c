@@ -14,10 +14,12 @@
 
 #include "apps/random.h"
 #include "tools/common/kernel_clock.h"
+#include "tools/witness/fresh_tasks.h"
 #include "tools/witness/perf_events.h"
 #include "tools/witness/spaces.h"
 #include "tools/witness/unwind_call.h"
 #include "tools/witness/unwind_stack.h"
+#include "writer/apart.h"
 
 /* -- Mappings ---------------------------------------------------------------------------------------- */
 
@@ -327,6 +329,128 @@ START_TEST(shares)
 }
 END_TEST
 
+/* -- Helpers of the agent ------------------------------------------------------------------------------ */
+
+enum { TASKS = 40, MOST_STEPS = 200 };
+
+/* What a process does after it was forked. */
+enum life { HELPER, EXECUTES, NAMES_ITSELF, ENDS, GOES_ON, LIVES };
+
+static struct task {
+	enum life life;
+	unsigned before;                /* so many samples and switches come before it does that */
+	unsigned done, samples, delivered, makers_samples;
+} tasks[TASKS];
+
+/* Delivers what belongs to a process. A helper's samples are those of its maker, 10000 above its number. */
+static void take_fresh(void *context, const struct fxt_perf_record *record)
+{
+	bool is_sample = record->header->type == PERF_RECORD_SAMPLE;
+	uint32_t pid = record->pid >= 10000 ? record->pid - 10000 : record->pid;
+
+	(void)context;
+	ck_assert_uint_lt(pid - 1, TASKS);
+	ck_assert_uint_eq(record->pid, record->tid);
+	if (is_sample) {
+		/* What it points to is its own copy. */
+		ck_assert_ptr_nonnull(record->registers);
+		ck_assert_uint_eq(record->registers[0], pid);
+		ck_assert_uint_eq(record->stack[0], pid);
+	}
+	if (record->pid >= 10000) {
+		ck_assert(is_sample);
+		tasks[pid - 1].makers_samples++;
+		return;
+	}
+	/* They come in the order in which they were given. */
+	ck_assert_uint_eq(record->time_ns, ++tasks[pid - 1].delivered);
+}
+
+/* Gives a record of a process, in memory that is overwritten afterwards. */
+static void give(struct fxt_fresh_tasks *fresh, uint32_t pid, uint32_t type, const char *name, bool is_exec)
+{
+	static uint64_t words[16];
+	struct fxt_perf_record record = {.header = (struct perf_event_header *)words,
+					 .pid = pid,
+					 .tid = pid,
+					 .time_ns = tasks[pid - 1].done + 1};
+
+	const struct perf_event_header header = {
+		.type = type, .size = sizeof(words), .misc = is_exec ? PERF_RECORD_MISC_COMM_EXEC : 0};
+
+	memset(words, 0, sizeof(words));
+	memcpy(words, &header, sizeof(header));
+	if (name)
+		strcpy((char *)(words + 2), name);
+	if (type == PERF_RECORD_SAMPLE) {
+		words[3] = words[4] = pid;
+		record.registers = words + 3;
+		record.stack = (unsigned char *)(words + 4);
+		record.stack_bytes = 8;
+	}
+	if (!fxt_fresh_tasks_take(fresh, &record, take_fresh, NULL))
+		take_fresh(NULL, &record);
+	tasks[pid - 1].done++;
+	tasks[pid - 1].samples += type == PERF_RECORD_SAMPLE;
+	memset(words, 0xff, sizeof(words));
+}
+
+/* A process is known as a helper by what it does first, and nothing of any other one is missing. */
+START_TEST(helpers)
+{
+	struct fxt_fresh_tasks fresh = {0};
+	unsigned left = TASKS;
+
+	random_seed(6000 + (uint64_t)_i);
+	for (uint32_t pid = 1; pid <= TASKS; pid++) {
+		struct task *task = &tasks[pid - 1];
+
+		*task = (struct task){.life = (enum life)random_below(LIVES)};
+		task->before = (unsigned)random_below(task->life == GOES_ON ? MOST_STEPS
+						      : random_below(2)     ? 60
+									    : 4);
+		fxt_fresh_task_begin(&fresh, pid, pid + 10000, pid + 10000);
+	}
+	while (left) {
+		uint32_t pid = 1 + (uint32_t)random_below(TASKS);
+		struct task *task = &tasks[pid - 1];
+
+		if (task->done < task->before) {
+			give(&fresh, pid, random_below(2) ? PERF_RECORD_SAMPLE : PERF_RECORD_SWITCH, NULL,
+			     false);
+		} else if (task->done == task->before) {
+			switch (task->life) {
+			case HELPER: give(&fresh, pid, PERF_RECORD_COMM, FXT_HELPER_NAME, false); break;
+			/* A program may have any name. */
+			case EXECUTES: give(&fresh, pid, PERF_RECORD_COMM, FXT_HELPER_NAME, true); break;
+			case NAMES_ITSELF:
+				give(&fresh, pid, PERF_RECORD_COMM, FXT_HELPER_NAME + 1, false);
+				break;
+			case ENDS: give(&fresh, pid, PERF_RECORD_EXIT, NULL, false); break;
+			default: give(&fresh, pid, PERF_RECORD_SWITCH, NULL, false); break;
+			}
+		} else if (task->done < task->before + 10) {
+			give(&fresh, pid, random_below(2) ? PERF_RECORD_SAMPLE : PERF_RECORD_SWITCH, NULL,
+			     false);
+		} else if (task->done == task->before + 10) {
+			/* Of a process that goes on nothing more may be known. */
+			if (task->life != GOES_ON)
+				give(&fresh, pid, PERF_RECORD_EXIT, NULL, false);
+			else
+				task->done++;
+			left--;
+		}
+	}
+	fxt_fresh_tasks_end(&fresh, take_fresh, NULL);
+	for (unsigned i = 0; i < TASKS; i++) {
+		unsigned all = tasks[i].before + (tasks[i].life == GOES_ON ? 10 : 11);
+
+		ck_assert_uint_eq(tasks[i].delivered, tasks[i].life == HELPER ? 0 : all);
+		ck_assert_uint_eq(tasks[i].makers_samples, tasks[i].life == HELPER ? tasks[i].samples : 0);
+	}
+}
+END_TEST
+
 /* -- Stacks ------------------------------------------------------------------------------------------ */
 
 /* A chain of frame pointers is followed to its end, and not out of the copy of the stack. */
@@ -468,6 +592,7 @@ int main(void)
 
 	tcase_set_timeout(test, 120);
 	tcase_add_loop_test(test, mappings, 0, 10);
+	tcase_add_loop_test(test, helpers, 0, 20);
 	tcase_add_loop_test(test, rings, 0, 20);
 	tcase_add_loop_test(test, garbage, 0, 10);
 	tcase_add_loop_test(test, shares, 0, 6);

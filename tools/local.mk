@@ -177,6 +177,8 @@ JOIN_FILES = \
 	tools/join/write_behind.h
 
 WITNESS_FILES = \
+	tools/witness/fresh_tasks.c \
+	tools/witness/fresh_tasks.h \
 	tools/witness/mapped_module.c \
 	tools/witness/mapped_module.h \
 	tools/witness/perf_events.c \

@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "lock.h"
@@ -86,8 +87,20 @@ static bool has_own_table(void)
 	       !FXT_SYSCALL1(SYS_unshare, CLONE_FILES);
 }
 
+/* Gives the helper its name. By that the kernel's witness knows that it is no process of the program. Its
+ * maker keeps its own name. */
+static void name_helper(void)
+{
+	static const char name[] = FXT_HELPER_NAME;
+
+	/* A filter of the program's may kill a process that asks for this. */
+	if (!fxt_is_forbidden(FXT_NO_OTHERS))
+		FXT_SYSCALL2(SYS_prctl, PR_SET_NAME, name);
+}
+
 static __attribute__((used)) void run_helper(struct work *given)
 {
+	name_helper();
 	if (has_own_table())
 		given->result = given->work(given->argument);
 }

@@ -12,6 +12,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* The name that a helper gives itself before it does anything else. The kernel keeps 15 bytes of a name. */
+#define FXT_HELPER_NAME "fxtagent-helper"
+
 typedef long (*fxt_work)(void *argument);
 
 /* Returns whether the calling thread is the only one of its process, as far as the kernel knows. The child

@@ -60,6 +60,7 @@ static const struct call {
 	{SYS_fcntl, {3, F_DUPFD_CLOEXEC, OUR_FD}},
 	{SYS_prlimit64, {0, RLIMIT_NOFILE, 1 << 16, 0}},
 	{SYS_prctl, {16 /* PR_GET_NAME */, 1 << 16}},
+	{SYS_prctl, {15 /* PR_SET_NAME */, 1 << 16}},
 	{SYS_fallocate, {OUR_FD, 0, 0, 1 << 18}},
 	{SYS_fallocate, {OUR_FD, FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE, 1 << 20, 1 << 20}},
 	{SYS_linkat, {(uint64_t)AT_FDCWD, 1 << 16, (uint64_t)AT_FDCWD, 1 << 16, AT_SYMLINK_FOLLOW}},

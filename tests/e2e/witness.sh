@@ -112,6 +112,40 @@ if "$CC" -O2 -static -pthread -o still "$abs_top_srcdir/tests/apps/burns.c" 2>/d
 	between "their samples" 0 5 "$samples"
 fi
 
+# -- The agent's own helpers ---------------------------------------------------------------------------
+
+# In a program with several threads the agent opens files by helpers, which the kernel takes for processes. To
+# a reader they are none: the head, the summary and the tables have the program's own processes alone, and the
+# trace has no switch of another one.
+
+# own_processes FILE: says how many processes and threads the head has, and whether tables, switches and
+# samples have those alone that the agents tell of.
+own_processes()
+{
+	"$FXT" dump --json "$1" >records || fail "fxt dump $1"
+	"$FXT" report --json "$1" >report.json || fail "fxt report $1"
+	python3 - <<'END'
+import json
+records, report = [json.loads(line) for line in open("records")], json.load(open("report.json"))
+told = [r for r in records if r.get("tid") and r.get("pid", 1 << 31) < 0x7ffffffe]
+pids, tids = {r["pid"] for r in told}, {r["tid"] for r in told}
+switched = {t for r in records if r["type"] == "switch" for t in (r["outgoing"], r["incoming"]) if t}
+sampled = {r["args"]["process"] for r in records if r.get("category") in ("sample", "kernel")}
+listed = {p["pid"] for p in report["processor"]["processes"]}
+print(len(pids), len(listed | {t["pid"] for t in report["threads"]}), switched - tids or "-",
+      sampled - pids or "-", listed - pids or "-")
+END
+}
+
+for name in many_functions throng count_threads; do
+	"$FXT" record -o helped.fxt -- "$apps/$name" >/dev/null 2>said || fail "$name: exit status $?"
+	valid helped.fxt
+	is "$name: processes" "1 1 - - -" "$(own_processes helped.fxt)"
+	is "$name: the summary" 1 "$(grep -c 'fxt: 1 process, ' said)"
+	fxt report helped.fxt >report
+	is "$name: the report's head" 1 "$(sed -n '1 { /: 1 process, /p }' report | wc -l)"
+done
+
 # -- Memory that programs may lock ---------------------------------------------------------------------
 
 # What the kernel's rings have locked is the user's, and his programs find enough left: for an io_uring, for

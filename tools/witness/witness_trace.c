@@ -348,6 +348,7 @@ static void take_task(struct fxt_witness_trace *w, const struct fxt_perf_record 
 	if (m->pid != m->parent_pid) {
 		struct fxt_space *child = fxt_space_of(&w->spaces, m->pid);
 
+		fxt_fresh_task_begin(&w->fresh, m->pid, m->parent_pid, m->parent_tid);
 		fxt_space_copy(child, fxt_space_of(&w->spaces, m->parent_pid));
 	}
 }
@@ -368,7 +369,7 @@ static void take_lost(struct fxt_witness_trace *w, const struct fxt_perf_record 
 	put_lost(w, record, count);
 }
 
-void fxt_witness_trace_take(void *context, const struct fxt_perf_record *record)
+static void take(void *context, const struct fxt_perf_record *record)
 {
 	struct fxt_witness_trace *w = context;
 
@@ -400,6 +401,16 @@ void fxt_witness_trace_take(void *context, const struct fxt_perf_record *record)
 	}
 }
 
+void fxt_witness_trace_take(void *context, const struct fxt_perf_record *record)
+{
+	struct fxt_witness_trace *w = context;
+
+	if (!fxt_fresh_tasks_take(&w->fresh, record, take, w))
+		take(w, record);
+	else if (record->header->type == PERF_RECORD_EXIT)
+		fxt_space_free(fxt_space_of(&w->spaces, record->pid));
+}
+
 void fxt_witness_trace_lost(struct fxt_witness_trace *w, uint64_t count)
 {
 	struct fxt_perf_record now = {.time_ns = fxt_clock_ns(CLOCK_BOOTTIME)};
@@ -412,6 +423,7 @@ void fxt_witness_trace_end(struct fxt_witness_trace *w)
 {
 	struct fxt_witness_string *one = w->strings, *next;
 
+	fxt_fresh_tasks_end(&w->fresh, take, w);
 	fxt_witness_late(w, 0);
 	if (w->refused)
 		put_lost(w, &w->last, w->refused);

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "fresh_tasks.h"
 #include "perf_events.h"
 #include "spaces.h"
 #include "witness.h"
@@ -22,6 +23,7 @@ struct fxt_witness_trace {
 	struct fxt_map seen;            /* pid and tid of all threads of which something was kept */
 	struct fxt_map nodes;           /* of the caller's node, and module and address: the node */
 	uint64_t node_count;
+	struct fxt_fresh_tasks fresh;   /* processes that may be helpers of the agent */
 	struct fxt_map names;           /* of a tid: its name, as an index of `comms` */
 	char (*comms)[16];
 	size_t comm_count, comm_capacity;
