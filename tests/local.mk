@@ -246,7 +246,8 @@ APPS_C = \
 	tests/apps/stuck \
 	tests/apps/thread_names \
 	tests/apps/threads \
-	tests/apps/throng
+	tests/apps/throng \
+	tests/apps/unreaped
 APPS_CXX = \
 	tests/apps/leaks \
 	tests/apps/locks_itself \

@@ -325,12 +325,30 @@ def uncut(path):
     without_made(path, 3)
 
 
+def kernel_ends(path):
+    """Returns when processes ended, as the kernel says: with the last of their threads.
+
+    If another thread than the first executes a program, the first one ends and that takes its number.
+    """
+    over = {}
+    for r in records(path):
+        args = r.get("args", {})
+        if r.get("category") != "kernel" or r.get("name") not in ("ended", "executed"):
+            continue
+        pid = args["process"]
+        if r["name"] == "executed":
+            over.pop(pid, None)
+        elif pid == args["thread"] or pid in over:
+            over[pid] = max(r["time"], over.get(pid, 0))
+    return over
+
+
 def left(path):
     """Checks that no lifetime ends before it began, and that ends made by fxt record have the right times.
 
     A lifetime that the program did not end is over when its process ends or becomes another program.
     """
-    marks, begun, ended, over, became = {}, {}, {}, {}, {}
+    marks, begun, ended, over, became, ended_by_kernel = {}, {}, {}, {}, {}, kernel_ends(path)
     for r in records(path):
         args = r.get("args", {})
         if r["type"] == "complete" and r["name"] == "access":
@@ -347,6 +365,7 @@ def left(path):
             ended[r["id"]] = r
             if r["name"] == "child" and "pid" in args:
                 over[args["pid"]] = min(r["time"], over.get(args["pid"], r["time"]))
+    over.update(ended_by_kernel)
     found = collections.Counter()
     for ident, r in begun.items():
         end = ended.pop(ident, None)
@@ -383,6 +402,7 @@ def cut(path):
             begun[thread].append(r)
         elif r["type"] == "end":
             ends[thread].append(r)
+    over.update(kernel_ends(path))
     for thread, of_thread in ends.items():
         for end in sorted(of_thread, key=lambda r: r["time"]):
             begin = max((b for b in begun[thread] if b["time"] <= end["time"]),

@@ -137,13 +137,47 @@ print(len(pids), len(listed | {t["pid"] for t in report["threads"]}), switched -
 END
 }
 
-for name in many_functions throng count_threads; do
+for name in many_functions throng; do
 	"$FXT" record -o helped.fxt -- "$apps/$name" >/dev/null 2>said || fail "$name: exit status $?"
 	valid helped.fxt
 	is "$name: processes" "1 1 - - -" "$(own_processes helped.fxt)"
 	is "$name: the summary" 1 "$(grep -c 'fxt: 1 process, ' said)"
 	fxt report helped.fxt >report
 	is "$name: the report's head" 1 "$(sed -n '1 { /: 1 process, /p }' report | wc -l)"
+done
+
+# -- Ends of processes and threads -----------------------------------------------------------------------
+
+# Only the kernel says when a process ended that was killed and that nobody has reaped by the end of the run.
+for how in left ignored late leaderless; do
+	"$FXT" record -q -o unreaped.fxt -- "$apps/unreaped" $how || fail "unreaped $how: exit status $?"
+	valid unreaped.fxt
+	"$FXT" dump --json unreaped.fxt >records || fail "fxt dump"
+	"$FXT" report --json unreaped.fxt >report.json || fail "fxt report"
+	is "unreaped $how" "the child lives on: False, its call: False, its file: False, as a child: False" "$(
+		python3 - $how <<-'END'
+			import json, sys
+			records = [json.loads(line) for line in open("records")]
+			report = json.load(open("report.json"))
+			how, dead_ns = sys.argv[1], report["trace"]["last_ns"] - 300000000
+			begin = next(r for r in records if r["type"] == "async-begin" and r["name"] == "child")
+			child = begin["args"]["pid"]
+			threads = [t for t in report["threads"] if t["pid"] == child]
+			calls = [r["time"] for r in records if r["type"] == "end" and r["pid"] == child]
+			files = [f["until_ns"] for f in report["descriptors_open"] if f["pid"] == child]
+			alive = [r["time"] for r in records if r["type"] == "async-end" and r["id"] == begin["id"]]
+			assert threads and calls and alive and len(files) >= 1
+			# The process lasts as long as its last thread.
+			if how == "leaderless":
+			    leader = next(t for t in threads if t["tid"] == child)
+			    other = next(t for t in threads if t["tid"] != child)
+			    assert other["last_ns"] - leader["last_ns"] >= 50000000, (leader, other)
+			    assert files[0] >= other["last_ns"]
+			print("the child lives on: %s, its call: %s, its file: %s, as a child: %s" % (
+			    any(t["last_ns"] > dead_ns for t in threads), any(c > dead_ns for c in calls),
+			    any(f > dead_ns for f in files), how != "late" and any(a > dead_ns for a in alive)))
+		END
+	)"
 done
 
 # -- Memory that programs may lock ---------------------------------------------------------------------

@@ -5,6 +5,17 @@
 
 #include "tools/analysis/process_ends.h"
 
+#include <stdlib.h>
+
+#include "tools/common/message.h"
+
+static struct fxt_thread_end *end_of(struct fxt_ends *e, uint32_t thread)
+{
+	e->threads = fxt_reach(e->threads, &e->thread_capacity, &e->thread_count, thread,
+			       sizeof(*e->threads));
+	return &e->threads[thread];
+}
+
 /* Takes an end of the process. Both the process and the parent that reaped it may tell of it; the
  * process does so first, and the earlier time is nearer to the end. */
 static bool take(struct fxt_ends *e, const struct fxt_record *rec, uint64_t pid)
@@ -27,15 +38,81 @@ static bool take(struct fxt_ends *e, const struct fxt_record *rec, uint64_t pid)
 
 bool fxt_ends_take(struct fxt_ends *e, const struct fxt_reader *r, const struct fxt_record *rec)
 {
-	uint64_t pid;
+	struct fxt_thread_end *one;
+	uint64_t pid, ns;
 
-	if (rec->subtype == FXT_EVENT_INSTANT)
-		return fxt_text_is(&rec->name, "exit") && fxt_text_is(&rec->category, "process") &&
-		       take(e, rec, r->threads[rec->thread].pid);
+	/* Whoever reaped the process may have written this, after it had ended. */
+	if (rec->subtype == FXT_EVENT_INSTANT && fxt_text_is(&rec->name, "exit") &&
+	    fxt_text_is(&rec->category, "process") && take(e, rec, r->threads[rec->thread].pid))
+		return true;
 	if (rec->subtype == FXT_EVENT_ASYNC_END && fxt_text_is(&rec->name, "child") &&
 	    fxt_text_is(&rec->category, "process") && fxt_argument_u64(fxt_argument(rec, "pid"), &pid))
 		take(e, rec, pid);
+	one = end_of(e, rec->thread);
+	ns = fxt_ns(rec->provider, fxt_commit_ticks(rec));
+	if (ns > one->last_ns)
+		one->last_ns = ns;
 	return false;
+}
+
+void fxt_ends_kernel(struct fxt_ends *e, const struct fxt_reader *r, const struct fxt_record *rec,
+		     uint32_t thread)
+{
+	struct fxt_thread_end *one = end_of(e, thread);
+	uint64_t ns = fxt_ns(rec->provider, rec->ticks);
+	struct fxt_slot *s;
+	bool fresh;
+
+	if (fxt_text_is(&rec->name, "ended")) {
+		if (ns > one->ended_ns)
+			one->ended_ns = ns;
+	} else if (fxt_text_is(&rec->name, "executed")) {
+		s = fxt_map_put(&e->executed, r->threads[thread].pid, 0, &fresh);
+		if (ns > s->value[0])
+			s->value[0] = ns;
+	}
+}
+
+/* Finds the end of each process: pid -> the end of its last thread, and whether its first thread has ended and
+ * none lives on. A thread that executes a program takes the first one's number, and all others are gone then,
+ * some of them without an end of their own. */
+static void find_ends(const struct fxt_ends *e, const struct fxt_reader *r, struct fxt_map *found)
+{
+	enum { FIRST = 1, LIVES = 2 };
+
+	for (size_t i = 0; i < e->thread_count && i < r->thread_count; i++) {
+		const struct fxt_thread_end *one = &e->threads[i];
+		const struct fxt_slot *executed = fxt_map_find(&e->executed, r->threads[i].pid, 0);
+		uint64_t executed_ns = executed ? executed->value[0] : 0;
+		struct fxt_slot *s;
+		bool fresh;
+
+		if (!one->last_ns && !one->ended_ns)
+			continue;
+		s = fxt_map_put(found, r->threads[i].pid, 0, &fresh);
+		if (one->ended_ns > s->value[0])
+			s->value[0] = one->ended_ns;
+		/* Another process may have had the number before, or has it now. */
+		if (one->last_ns > one->ended_ns && one->last_ns > executed_ns)
+			s->value[1] |= LIVES;
+		else if (r->threads[i].tid == r->threads[i].pid && one->ended_ns > executed_ns)
+			s->value[1] |= FIRST;
+	}
+	for (struct fxt_slot *s = fxt_map_next(found, NULL); s; s = fxt_map_next(found, s))
+		if (s->value[1] != FIRST)
+			fxt_map_remove(found, s);
+}
+
+void fxt_ends_finish(struct fxt_ends *e, const struct fxt_reader *r, uint64_t trace_ns)
+{
+	struct fxt_map found = {0};
+	bool fresh;
+
+	e->trace_ns = trace_ns;
+	find_ends(e, r, &found);
+	for (const struct fxt_slot *s = fxt_map_next(&found, NULL); s; s = fxt_map_next(&found, s))
+		fxt_map_put(&e->by_pid, s->a, 0, &fresh)->value[0] = s->value[0];
+	fxt_map_free(&found);
 }
 
 uint64_t fxt_ends_ns(const struct fxt_ends *e, uint64_t pid)
@@ -43,6 +120,17 @@ uint64_t fxt_ends_ns(const struct fxt_ends *e, uint64_t pid)
 	const struct fxt_slot *s = fxt_map_find(&e->by_pid, pid, 0);
 
 	return s && s->value[0] < e->trace_ns ? s->value[0] : e->trace_ns;
+}
+
+uint64_t fxt_ends_thread_ns(const struct fxt_ends *e, const struct fxt_reader *r, uint32_t thread)
+{
+	uint64_t process_ns = fxt_ends_ns(e, r->threads[thread].pid);
+	const struct fxt_thread_end *one = thread < e->thread_count ? &e->threads[thread] : NULL;
+
+	/* A thread that went on after that is another one with the same number. */
+	return one && one->ended_ns && one->ended_ns >= one->last_ns && one->ended_ns < process_ns
+		       ? one->ended_ns
+		       : process_ns;
 }
 
 bool fxt_ends_known(const struct fxt_ends *e, uint64_t pid, int *signal)
@@ -56,4 +144,7 @@ bool fxt_ends_known(const struct fxt_ends *e, uint64_t pid, int *signal)
 void fxt_ends_free(struct fxt_ends *e)
 {
 	fxt_map_free(&e->by_pid);
+	fxt_map_free(&e->executed);
+	free(e->threads);
+	*e = (struct fxt_ends){0};
 }

@@ -1,22 +1,43 @@
-/* Knows when and how processes ended, for fxt report. An instant `exit` of category process tells it,
- * with `status` or `signal`, which the process itself or fxt record has written; or the end of the
- * process's lifetime as a `child`, which the parent that reaped it has written. */
+/* Knows when and how processes and threads ended, for fxt report. Three witnesses tell it:
+ * - the kernel, by an instant `ended` of each thread (docs/witness.md): that is the true end, also of a
+ *   process that was killed and that nobody reaped;
+ * - the process itself or fxt record, by an instant `exit` of category process with `status` or `signal`;
+ * - the parent that reaped the process, by the end of its lifetime as a `child`.
+ */
 #ifndef FXT_TOOLS_PROCESS_ENDS_H
 #define FXT_TOOLS_PROCESS_ENDS_H
 
 #include "tools/reading/reader.h"
 
+struct fxt_thread_end {
+	uint64_t last_ns;               /* the end of its last event; 0: it has none */
+	uint64_t ended_ns;              /* when it last ended, as the kernel says; 0: not known */
+};
+
 /* The ends of processes. When none is known, all members are zero. */
 struct fxt_ends {
 	struct fxt_map by_pid;          /* pid -> when it ended, and the signal that killed it or 0 */
+	struct fxt_thread_end *threads; /* by thread */
+	size_t thread_count, thread_capacity;
+	struct fxt_map executed;        /* pid -> when it last executed a program, as the kernel says */
 	uint64_t trace_ns;              /* the end of the trace, for processes of which no end is known */
 };
 
-/* Takes any event. Returns true for an instant that tells nothing but the end of a process. */
+/* Takes any event of a program. Returns true for an instant that tells nothing but the end of a process. */
 bool fxt_ends_take(struct fxt_ends *e, const struct fxt_reader *r, const struct fxt_record *rec);
+
+/* Takes an instant of category kernel that is about this thread. */
+void fxt_ends_kernel(struct fxt_ends *e, const struct fxt_reader *r, const struct fxt_record *rec,
+		     uint32_t thread);
+
+/* Finds the processes that have ended by what the kernel says of their threads. All records were taken. */
+void fxt_ends_finish(struct fxt_ends *e, const struct fxt_reader *r, uint64_t trace_ns);
 
 /* Returns when the process ended, or the end of the trace if that is not known. */
 uint64_t fxt_ends_ns(const struct fxt_ends *e, uint64_t pid);
+
+/* Returns when the thread ended: earlier than its process, if the kernel says so. */
+uint64_t fxt_ends_thread_ns(const struct fxt_ends *e, const struct fxt_reader *r, uint32_t thread);
 
 /* Returns whether the process is known to have ended, and sets *signal to the one that killed it, or to 0. */
 bool fxt_ends_known(const struct fxt_ends *e, uint64_t pid, int *signal);

@@ -122,6 +122,18 @@ static void take_name(struct fxt_merge *m, struct fxt_merged_part *part, const s
 	fxt_untraced_part(&m->untraced, rec->id);
 }
 
+/* Takes an event of category kernel, of which some tell that threads end. */
+static void take_kernel(struct fxt_merge *m, const struct fxt_record *rec)
+{
+	bool has_ended = fxt_text_is(&rec->name, "ended");
+	uint64_t pid, tid;
+
+	if ((has_ended || fxt_text_is(&rec->name, "executed")) &&
+	    fxt_argument_u64(fxt_argument(rec, "process"), &pid) &&
+	    fxt_argument_u64(fxt_argument(rec, "thread"), &tid))
+		fxt_open_lifetimes_kernel(&m->lifetimes, pid, tid, rec->ticks, has_ended);
+}
+
 /* Takes a decoded record. */
 static void take(struct fxt_merge *m, struct fxt_reader *r, struct fxt_merged_part *part,
 		 const struct fxt_record *rec)
@@ -142,6 +154,8 @@ static void take(struct fxt_merge *m, struct fxt_reader *r, struct fxt_merged_pa
 		fxt_open_program_call(program_of(part, rec->provider), rec);
 	if (fxt_text_is(&rec->category, "process"))
 		take_process(m, part, rec);
+	else if (fxt_text_is(&rec->category, "kernel") && fxt_provider_is_kernel(rec->provider))
+		take_kernel(m, rec);
 }
 
 /* Returns whether events of the category are only counted. Those of the categories agent, process and kernel

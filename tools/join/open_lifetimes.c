@@ -72,7 +72,32 @@ void fxt_open_lifetimes_other(struct fxt_open_lifetimes *l, uint64_t pid, uint64
 void fxt_open_lifetimes_ended(struct fxt_open_lifetimes *l, uint64_t pid, uint64_t at_ns, bool by_signal)
 {
 	l->ends = fxt_grow(l->ends, &l->end_capacity, l->end_count + 1, sizeof(*l->ends));
-	l->ends[l->end_count++] = (struct fxt_process_end){pid, at_ns, by_signal};
+	l->ends[l->end_count++] = (struct fxt_process_end){pid, at_ns, by_signal, false};
+}
+
+/* A process ends with the last of its threads, the first of which may have ended long before. */
+void fxt_open_lifetimes_kernel(struct fxt_open_lifetimes *l, uint64_t pid, uint64_t tid, uint64_t at_ns,
+			       bool has_ended)
+{
+	/* If another thread executes a program, the first one ends, and that thread takes its number. The
+	 * kernel gives the number of a process that is over to another one much later. */
+	enum { EXEC_NS = 1000000000 };
+	struct fxt_slot *s = fxt_map_find(&l->kernel_ends, pid, 0);
+	struct fxt_process_end *last = s ? &l->ends[s->value[0] - 1] : NULL;
+	bool fresh;
+
+	if (!has_ended) {
+		if (last && at_ns >= last->at_ns && at_ns - last->at_ns < EXEC_NS)
+			last->pid = 0;
+		if (last)
+			fxt_map_remove(&l->kernel_ends, s);
+	} else if (pid == tid) {
+		fxt_open_lifetimes_ended(l, pid, at_ns, false);
+		l->ends[l->end_count - 1].by_kernel = true;
+		fxt_map_put(&l->kernel_ends, pid, 0, &fresh)->value[0] = l->end_count;
+	} else if (last && at_ns > last->at_ns) {
+		last->at_ns = at_ns;
+	}
 }
 
 /* Decodes the begin at `offset`. Returns false if no end can be written for it. */
@@ -92,6 +117,8 @@ static bool describe(struct fxt_open_lifetime *one, struct fxt_reader *r, struct
 		.name = fxt_lasting_index(p, fxt_get_event_name(rec.header), &rec.name),
 		.is_of_process = fxt_text_is(&rec.name, "child") && fxt_text_is(&rec.category, "process"),
 	};
+	if (one->is_of_process)
+		one->child = fxt_argument_or(&rec, "pid", 0);
 	return one->category && one->name;
 }
 
@@ -161,22 +188,43 @@ static int by_end(const void *a, const void *b)
 	return compare(x->pid, x->at_ns, y->pid, y->at_ns);
 }
 
-/* Returns the end of the program's process, or NULL if it is not known. */
-static const struct fxt_process_end *end_of(const struct fxt_open_lifetimes *l,
-					    const struct fxt_ended_program *program)
+/* Returns the place of the first end of that process after this time, or a place that has none. */
+static size_t first_end(const struct fxt_open_lifetimes *l, uint64_t pid, uint64_t from_ns)
 {
 	size_t low = 0, high = l->end_count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (compare(l->ends[middle].pid, l->ends[middle].at_ns, program->pid, program->begin_ns) < 0)
+		if (compare(l->ends[middle].pid, l->ends[middle].at_ns, pid, from_ns) < 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return !program->still_runs && low < l->end_count && l->ends[low].pid == program->pid ? &l->ends[low]
-											      : NULL;
+	return low;
+}
+
+/* Finds the end of the program's process. Returns false if it is not known. The kernel knows when that was,
+ * and the others know how it came, but tell of it a little earlier or later. */
+static bool find_end(const struct fxt_open_lifetimes *l, const struct fxt_ended_program *program,
+		     struct fxt_process_end *found, const char **by)
+{
+	size_t low = first_end(l, program->pid, program->begin_ns);
+	const struct fxt_process_end *first, *kernel = NULL, *other = NULL;
+
+	if (program->still_runs || low == l->end_count || l->ends[low].pid != program->pid)
+		return false;
+	for (first = &l->ends[low]; low < l->end_count && l->ends[low].pid == program->pid; low++) {
+		if (l->ends[low].by_kernel && kernel)
+			break;
+		if (l->ends[low].by_kernel)
+			kernel = &l->ends[low];
+		else if (!other)
+			other = &l->ends[low];
+	}
+	*found = kernel ? *kernel : *first;
+	*by = !other ? "end" : other->by_signal ? "signal" : "exit";
+	return true;
 }
 
 /* Returns when the process executed another program; 0: it has not, as far as is known. The other
@@ -213,13 +261,38 @@ struct over {
 	uint64_t before_ns;             /* the next program had begun by then */
 };
 
-static bool close_lifetimes(const struct fxt_ended_program *program, const struct over *over,
-			    fxt_open_lifetimes_put *put, void *context)
+/* Returns when a child that nobody reaped ended, as the kernel says; 0: it lives, or that is not known. */
+static uint64_t child_end_ns(const struct fxt_open_lifetimes *l, const struct fxt_open_lifetime *one)
+{
+	size_t i = one->child ? first_end(l, one->child, one->begin_ns) : l->end_count;
+
+	while (i < l->end_count && l->ends[i].pid == one->child && !l->ends[i].by_kernel)
+		i++;
+	return i < l->end_count && l->ends[i].pid == one->child ? l->ends[i].at_ns : 0;
+}
+
+/* Returns whether children that the program has left unreaped are dead. It may live itself. */
+static bool has_dead_children(const struct fxt_open_lifetimes *l, const struct fxt_ended_program *program)
+{
+	for (size_t i = 0; i < program->count; i++)
+		if (child_end_ns(l, &program->list[i]))
+			return true;
+	return false;
+}
+
+static bool close_lifetimes(const struct fxt_open_lifetimes *l, const struct fxt_ended_program *program,
+			    const struct over *over, fxt_open_lifetimes_put *put, void *context)
 {
 	for (size_t i = 0; i < program->count; i++) {
 		const struct fxt_open_lifetime *one = &program->list[i];
 		bool by_exec = over->executed_ns && !one->is_of_process;
+		uint64_t ended_ns = child_end_ns(l, one);
 
+		if (ended_ns && (!over->end || ended_ns <= over->end->at_ns)) {
+			if (!put_end(one, ended_ns, "end", put, context))
+				return false;
+			continue;
+		}
 		if ((by_exec || over->end) && !put_end(one, by_exec ? over->executed_ns : over->end->at_ns,
 						       by_exec ? "exec" : over->by, put, context))
 			return false;
@@ -261,8 +334,13 @@ static bool close_calls(const struct fxt_open_lifetimes *l, const struct fxt_end
 static bool close_program(const struct fxt_open_lifetimes *l, const struct fxt_ended_program *program,
 			  const struct fxt_ended_program *next, fxt_open_lifetimes_put *put, void *context)
 {
-	struct over over = {.end = end_of(l, program), .before_ns = UINT64_MAX};
+	struct over over = {.before_ns = UINT64_MAX};
+	struct fxt_process_end end;
 	uint64_t words[4];
+	bool is_over;
+
+	if (find_end(l, program, &end, &over.by))
+		over.end = &end;
 
 	/* A process that ended before the next program began is another one that had the same number. */
 	if (next && over.end && over.end->at_ns <= next->begin_ns)
@@ -270,11 +348,12 @@ static bool close_program(const struct fxt_open_lifetimes *l, const struct fxt_e
 	if (next)
 		over.before_ns = next->begin_ns;
 	over.executed_ns = left_ns(program, next);
-	over.by = over.end && over.end->by_signal ? "signal" : "exit";
-	if ((!over.end && !over.executed_ns) || !(program->count + program->call_count))
+	is_over = over.end || over.executed_ns;
+	if (is_over ? !(program->count + program->call_count) : !has_dead_children(l, program))
 		return true;
 	return put(context, words, fxt_encode_provider_section(words, 4, program->provider)) &&
-	       close_lifetimes(program, &over, put, context) && close_calls(l, program, &over, put, context);
+	       close_lifetimes(l, program, &over, put, context) &&
+	       (!is_over || close_calls(l, program, &over, put, context));
 }
 
 bool fxt_open_lifetimes_close(struct fxt_open_lifetimes *l, fxt_open_lifetimes_put *put, void *context)
@@ -307,6 +386,7 @@ void fxt_open_lifetimes_free(struct fxt_open_lifetimes *l)
 	free(l->programs);
 	free(l->others.list);
 	free(l->ends);
+	fxt_map_free(&l->kernel_ends);
 	fxt_open_lifetimes_end_part(l);
 	*l = (struct fxt_open_lifetimes){0};
 }

@@ -20,6 +20,7 @@
  *	fxt_open_program_executes()         takes what is said of programs that the process executes
  *	fxt_open_lifetimes_other()          takes times at which threads of other processes lived
  *	fxt_open_lifetimes_ended()          takes what the part says of ends of processes
+ *	fxt_open_lifetimes_kernel()         takes what the kernel says of them
  *	fxt_open_lifetimes_keep()           ends a program, as far as this part has it
  *	fxt_open_lifetimes_end_part()       ends the part
  * After all parts:
@@ -36,6 +37,7 @@ struct fxt_open_lifetime {
 	uint64_t id, begin_ns, pid, tid;
 	uint16_t category, name;        /* string indices */
 	bool is_of_process;             /* it lasts beyond an exec, as a child does */
+	uint64_t child;                 /* the child's process id; 0: it is no child, or that is not known */
 };
 
 /* A program and what it left open: one provider of the archive. */
@@ -56,6 +58,7 @@ struct fxt_ended_program {
 struct fxt_process_end {
 	uint64_t pid, at_ns;
 	bool by_signal;
+	bool by_kernel;                 /* the kernel says so: it is the true end, and not how it came */
 };
 
 /* A program of the part that is being read, with the begins that have no end so far. */
@@ -78,6 +81,7 @@ struct fxt_open_lifetimes {
 	size_t program_count, program_capacity;
 	struct fxt_process_end *ends;
 	size_t end_count, end_capacity;
+	struct fxt_map kernel_ends;     /* pid -> its last end by the kernel: place in `ends` plus 1 */
 };
 
 /* Says that the provider stands for a program of process `pid`. `id` is the provider's id in the archive.
@@ -109,6 +113,10 @@ void fxt_open_lifetimes_other(struct fxt_open_lifetimes *l, uint64_t pid, uint64
 /* Notes that some process ended. This may be told several times; the first end after a program began
  * counts. */
 void fxt_open_lifetimes_ended(struct fxt_open_lifetimes *l, uint64_t pid, uint64_t at_ns, bool by_signal);
+
+/* Takes what the kernel says of a thread: that it ended, or that it executed a program. */
+void fxt_open_lifetimes_kernel(struct fxt_open_lifetimes *l, uint64_t pid, uint64_t tid, uint64_t at_ns,
+			       bool has_ended);
 
 /* Keeps what the program left open. `r` has read all of the part, of which `may_be_copy` says that it may
  * have been copied while it was written. Returns when the process executed another program, as the part

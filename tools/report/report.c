@@ -289,8 +289,12 @@ static void take_kernel(struct fxt_report *report, const struct fxt_record *rec)
 {
 	const struct fxt_text kernel = {.text = "kernel", .bytes = 6};
 
-	if (rec->type == FXT_RECORD_EVENT)
+	if (rec->type == FXT_RECORD_EVENT) {
 		fxt_threads_told(&report->threads, report->r, rec);
+		if (fxt_text_is(&rec->category, "kernel"))
+			fxt_ends_kernel(&report->process_ends, report->r, rec,
+					fxt_told_thread(report->r, rec));
+	}
 	if (rec->type == FXT_RECORD_SCHEDULING ? is_chosen_category(report, &kernel)
 					       : rec->type != FXT_RECORD_EVENT || is_chosen(report, rec) ||
 							 fxt_text_is(&rec->category, "kernel"))
@@ -410,7 +414,7 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 			fxt_call_stacks_take(&report->who->stacks, r, &rec);
 	}
 	fxt_who_finish(report->who, r, options->wrappers, options->source);
-	report->process_ends.trace_ns = report->overview.last_ns;
+	fxt_ends_finish(&report->process_ends, r, report->overview.last_ns);
 	fxt_processor_time_finish(&report->processor, r, &report->process_ends, &report->overview,
 				  options->sort == FXT_SORT_TOTAL);
 	for (size_t i = 0; i < report->processor.thread_count; i++)
@@ -441,7 +445,8 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 	fxt_heap_stacks_finish(&report->heap_stacks);
 	fxt_heap_askers_make(&report->askers, &report->heap_stacks, report->who, true, options->sort);
 	fxt_files_sort(&report->files);
-	fxt_descriptors_finish(&report->descriptors, r, report->who, &report->gaps, &report->open);
+	fxt_descriptors_finish(&report->descriptors, r, report->who, &report->gaps, &report->open,
+			       &report->process_ends);
 	fxt_log_sort(&report->log);
 }
 

@@ -129,7 +129,7 @@ static void print_one(const struct fxt_report *report, uint32_t thread, FILE *ou
 {
 	enum { SHOWN = 6 };             /* as many functions leave other threads room on the first screen */
 	const struct fxt_contention *c = &report->contention;
-	uint64_t end_ns = fxt_ends_ns(&report->process_ends, report->r->threads[thread].pid);
+	uint64_t end_ns = fxt_ends_thread_ns(&report->process_ends, report->r, thread);
 	uint32_t innermost = fxt_calls_in_progress_stack(&report->open, thread);
 	bool with_stack = fxt_path_of(&report->who->culprits, FXT_FOR_LOCK, innermost) != FXT_NO_PATH;
 	size_t top = report->options.top;

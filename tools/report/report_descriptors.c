@@ -90,7 +90,8 @@ static uint32_t call_of(struct fxt_reader *r, const struct fxt_record *rec)
 
 /* -- What is left --------------------------------------------------------------------------------- */
 
-static void add(struct fxt_descriptors *d, struct fxt_reader *r, struct fxt_who *who, struct fxt_record *rec)
+static void add(struct fxt_descriptors *d, struct fxt_reader *r, struct fxt_who *who, struct fxt_record *rec,
+		const struct fxt_ends *ends)
 {
 	const struct fxt_slot *peer = fxt_map_find(&d->peers, rec->provider->index, descriptor_of(rec));
 	struct fxt_left *left;
@@ -99,6 +100,7 @@ static void add(struct fxt_descriptors *d, struct fxt_reader *r, struct fxt_who 
 	left = &d->list[d->count++];
 	*left = (struct fxt_left){.call = call_of(r, rec), .pid = r->threads[rec->thread].pid, .count = 1};
 	left->since_ns = fxt_ns(rec->provider, rec->ticks);
+	left->until_ns = fxt_ends_ns(ends, left->pid);
 	left->innermost = fxt_call_stack_of(&who->stacks, rec);
 	left->path = fxt_path_of(&who->culprits, FXT_FOR_CALL, left->innermost);
 	if (left->path != FXT_NO_PATH)
@@ -166,7 +168,8 @@ static void merge(struct fxt_descriptors *d)
 }
 
 void fxt_descriptors_finish(struct fxt_descriptors *d, struct fxt_reader *r, struct fxt_who *who,
-			    const struct fxt_gaps *gaps, const struct fxt_calls_in_progress *open)
+			    const struct fxt_gaps *gaps, const struct fxt_calls_in_progress *open,
+			    const struct fxt_ends *ends)
 {
 	enum { FIRST_OF_ITS_OWN = 3 };  /* the numbers below are standard input, output and error */
 	struct fxt_record rec;
@@ -185,7 +188,7 @@ void fxt_descriptors_finish(struct fxt_descriptors *d, struct fxt_reader *r, str
 		    fxt_gaps_follow(gaps, rec.provider, fxt_ns(rec.provider, rec.ticks)))
 			continue;
 		if (fxt_calls_in_progress_is_of_last(open, r, rec.thread, rec.provider))
-			add(d, r, who, &rec);
+			add(d, r, who, &rec, ends);
 	}
 	fxt_map_free(&d->lives);
 	fxt_map_free(&d->peers);
@@ -248,7 +251,7 @@ void fxt_descriptors_print(const struct fxt_descriptors *d, const struct fxt_rea
 
 		fxt_put_label(out, label, LABEL);
 		fprintf(out, FIGURES, fxt_count(left->count).text,
-			fxt_duration(fxt_ns_between(left->since_ns, o->last_ns)).text, by);
+			fxt_duration(fxt_ns_between(left->since_ns, left->until_ns)).text, by);
 		free(by);
 		by = fxt_printable(&process, 16, false);
 		if (!is_of_one_process(d))
@@ -280,6 +283,7 @@ void fxt_descriptors_json(const struct fxt_descriptors *d, struct fxt_json *j, c
 		fxt_json_symbol(j, "call", r, left->call);
 		fxt_json_u64(j, "count", left->count);
 		fxt_json_u64(j, "since_ns", left->since_ns);
+		fxt_json_u64(j, "until_ns", left->until_ns);
 		fxt_json_bool(j, "others", left->is_mixed);
 		fxt_who_json(who, j, "stack", FXT_FOR_CALL, left->innermost);
 		fxt_json_end(j);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "tools/analysis/overview.h"
+#include "tools/analysis/process_ends.h"
 #include "tools/reading/reader.h"
 
 struct fxt_calls_in_progress;
@@ -20,6 +21,7 @@ struct fxt_left {
 	uint32_t call;                  /* symbol of the call that made or connected it */
 	uint64_t pid, count;
 	uint64_t since_ns;              /* when the oldest was made */
+	uint64_t until_ns;              /* when its process, or else the trace, ended */
 	uint32_t innermost;             /* node of the stack that made the oldest, or FXT_NO_FRAME */
 	uint32_t path; /* FXT_NO_PATH: it is not known who made them, and all have the label */
 	bool is_mixed;                  /* they have different labels, of which this is the oldest's */
@@ -37,7 +39,8 @@ void fxt_descriptors_take(struct fxt_descriptors *d, const struct fxt_record *re
 /* Makes and sorts the list. `open` is finished, because it has to know which program each process was
  * last. */
 void fxt_descriptors_finish(struct fxt_descriptors *d, struct fxt_reader *r, struct fxt_who *who,
-			    const struct fxt_gaps *gaps, const struct fxt_calls_in_progress *open);
+			    const struct fxt_gaps *gaps, const struct fxt_calls_in_progress *open,
+			    const struct fxt_ends *ends);
 /* Returns whether descriptors pile up: many of one kind are left. */
 bool fxt_descriptors_is_leaking(const struct fxt_descriptors *d);
 void fxt_descriptors_print(const struct fxt_descriptors *d, const struct fxt_reader *r,

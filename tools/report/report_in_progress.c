@@ -232,7 +232,7 @@ void fxt_calls_in_progress_print(const struct fxt_report *report, FILE *out)
 
 		for (size_t k = s->count; k > 0 && shown < top; k--, shown++) {
 			print_call(&s->list[k - 1], report->r, &report->objects,
-				   fxt_ends_ns(&report->process_ends, report->r->threads[i].pid),
+				   fxt_ends_thread_ns(&report->process_ends, report->r, (uint32_t)i),
 				   report->has_processes, out);
 			if (k == s->count)
 				print_stack(report, (uint32_t)i, out);

@@ -133,10 +133,11 @@ static void take_open(struct fxt_thread_times *t, struct fxt_reader *r, struct f
 
 /* Extends the life of a first thread to the end of its process. What it did after its last call is not
  * seen, but when it ended is. */
-static void live_to_the_end(struct fxt_thread_time *one, const struct fxt_trace_thread *thread,
+static void live_to_the_end(struct fxt_thread_time *one, const struct fxt_reader *r, uint32_t place,
 			    const struct fxt_ends *ends)
 {
-	uint64_t end_ns = fxt_ends_ns(ends, thread->pid);
+	const struct fxt_trace_thread *thread = &r->threads[place];
+	uint64_t end_ns = fxt_ends_thread_ns(ends, r, place);
 	int signal;
 
 	if (one->has_events && thread->pid == thread->tid && end_ns > one->last_ns &&
@@ -204,9 +205,10 @@ void fxt_threads_finish(struct fxt_thread_times *t, struct fxt_reader *r, struct
 	size_t kept = 0;
 
 	for (size_t i = 0; i < open->count; i++)
-		take_open(t, r, roles, files, &open->threads[i], fxt_ends_ns(ends, r->threads[i].pid));
+		take_open(t, r, roles, files, &open->threads[i],
+			  fxt_ends_thread_ns(ends, r, (uint32_t)i));
 	for (size_t i = 0; i < t->count; i++)
-		live_to_the_end(&t->list[i], &r->threads[i], ends);
+		live_to_the_end(&t->list[i], r, (uint32_t)i, ends);
 	sort_calls(t);
 	for (size_t i = 0; i < t->count; i++) {
 		struct fxt_thread_time *one = &t->list[i];
