@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/file.h>
 
+#include "apps/random.h"
 #include "suite.h"
 #include "trace_maker.h"
 
@@ -24,13 +25,61 @@ static const struct fxt_thread_time *times_of(const struct fxt_report *report, u
 	ck_abort_msg("no thread %d", (int)tid);
 }
 
+static uint64_t longest_of(const struct fxt_report *report, const char *name)
+{
+	for (size_t i = 0; i < report->calls.count; i++) {
+		struct fxt_text text = fxt_symbol_text(&reader, report->calls.list[i].name);
+
+		if (fxt_text_is(&text, name))
+			return report->calls.list[i].max_ns;
+	}
+	return 0;
+}
+
+/* What a signal handler waits for is none of the call that it has interrupted, and what the recording takes is
+ * none of the program's calls. */
+START_TEST(leaves_handlers_and_the_recording_out_of_calls)
+{
+	struct fxt_report report;
+	const struct fxt_thread_time *t;
+	uint64_t at = 0;
+
+	random_seed((uint64_t)_i);
+	begin_trace();
+	for (int i = 0; i < 20; i++, at += 1000000) {
+		uint64_t within = 5000 + 1000 * random_below(100), own = 4000 + random_below(10000);
+
+		/* A handler of a handler, and a wait for room, lie within a call. */
+		call(1, "pthread", "pthread_mutex_lock", at + 2000, at + 2000 + within);
+		call(1, "io", "read", at + 1000, at + 3000 + within);
+		call(1, "agent", "waiting for room", at + 500000, at + 700000);
+		call(1, "io", "write", at, at + 700000 + own - 2000);
+	}
+	/* The call in progress was interrupted right after it began, and the handler never comes back. */
+	event(BEGIN, 2, "io", "write", 100000, 0, NO_ARGS);
+	event(BEGIN, 2, "pthread", "pthread_mutex_lock", 101000, 0, NO_ARGS);
+	call(3, "io", "open", at - 2000, at);
+	make_report(&report, 10);
+	ck_assert_uint_lt(longest_of(&report, "write"), 700000 - 200000 - 2000 + 14000);
+	ck_assert_uint_eq(longest_of(&report, "read"), 2000);
+	t = times_of(&report, 7);
+	ck_assert_uint_eq(t->room_ns, 20 * 200000);
+	t = times_of(&report, 8);
+	expect_symbol(t->open, "pthread_mutex_lock");
+	expect_symbol(report.threads.calls[t->calls].name, "pthread_mutex_lock");
+	ck_assert_uint_eq(t->blocked_ns, at - 101000);
+	ck_assert_uint_eq(t->waiting_ns, 1000);
+	end_report(&report);
+}
+END_TEST
+
 START_TEST(tells_running_from_waiting)
 {
 	struct fxt_report report;
 	const struct fxt_thread_time *t;
 
 	begin_trace();
-	/* The wait of a handler within another wait counts as part of the outer one. */
+	/* The wait of a handler within another wait is none of the outer one. */
 	call(1, "pthread", "pthread_mutex_lock", 20000, 30000);
 	call(1, "net", "poll", 1000, 101000);
 	/* While the call used the processor it did not wait. */
@@ -56,12 +105,12 @@ START_TEST(tells_running_from_waiting)
 	t = times_of(&report, 7);
 	ck_assert_uint_eq(t->first_ns, 1000);
 	ck_assert_uint_eq(t->last_ns, 460000);
-	ck_assert_uint_eq(t->waiting_ns, 100000 + 50000);
-	ck_assert_uint_eq(t->blocked_ns, 96000);
+	ck_assert_uint_eq(t->waiting_ns, 90000 + 50000);
+	ck_assert_uint_eq(t->blocked_ns, 10000 + 96000);
 	ck_assert_uint_eq(t->running_ns, 459000 - 246000);
 	ck_assert_uint_eq(t->open, 0);
-	expect_symbol(report.threads.calls[t->calls].name, "poll");
-	ck_assert_uint_eq(report.threads.calls[t->calls].ns, 100000);
+	expect_symbol(report.threads.calls[t->calls].name, "pthread_cond_wait");
+	ck_assert_uint_eq(report.threads.calls[t->calls].ns, 96000);
 	t = times_of(&report, 8);
 	ck_assert_uint_eq(t->first_ns, 500000);
 	ck_assert_uint_eq(t->last_ns, 600000);
@@ -416,6 +465,7 @@ int main(void)
 {
 	TCase *c = tcase_create("report");
 
+	tcase_add_loop_test(c, leaves_handlers_and_the_recording_out_of_calls, 0, 5);
 	tcase_add_test(c, tells_running_from_waiting);
 	tcase_add_loop_test(c, knows_the_last_program, 0, 2);
 	tcase_add_test(c, ends_calls_with_their_program);

@@ -287,6 +287,7 @@ REPORT_FILES = \
 	tools/report/report_descriptors.c \
 	tools/report/report_descriptors.h \
 	tools/report/report_files.c \
+	tools/report/report_free.c \
 	tools/report/report_heap.c \
 	tools/report/report_json.c \
 	tools/report/report_json_why.c \
@@ -445,7 +446,7 @@ tests_check_reader_SOURCES = tests/check_reader.c tests/trace_words.h
 tests_check_reader_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_reader_CFLAGS = $(TOOLS_TESTS_CFLAGS)
 tests_check_reader_LDADD = $(TOOLS_TESTS_LIBS)
-tests_check_report_SOURCES = tests/check_report.c $(TRACE_MAKER)
+tests_check_report_SOURCES = tests/check_report.c $(TRACE_MAKER) tests/apps/random.h
 tests_check_report_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_report_CFLAGS = $(TOOLS_TESTS_CFLAGS)
 tests_check_report_LDADD = $(TOOLS_TESTS_LIBS)

@@ -159,8 +159,8 @@ left()
 		for of in io:file:$count malloc:'heap block':$count pthread:thread:$count io:pipe:1; do
 			echo "${role%:*} ${of%:*} $how ${of##*:}"
 		done
-		# A child remains the child of a process that executes another program. Nobody reaps it; that it
-		# ended before is what the kernel says, if it is asked.
+		# A child remains the child of a process that executes another program. Nobody reaps it; that
+		# it ended before is what the kernel says, if it is asked.
 		test "$(fxt dump left.fxt | grep -c kernel:ended)" != 0 || how=${how/exec/exit}
 		echo "${role%:*} process:child ${how/exec/end} 1"
 	done >expected

@@ -73,9 +73,9 @@ void fxt_ends_kernel(struct fxt_ends *e, const struct fxt_reader *r, const struc
 	}
 }
 
-/* Finds the end of each process: pid -> the end of its last thread, and whether its first thread has ended and
- * none lives on. A thread that executes a program takes the first one's number, and all others are gone then,
- * some of them without an end of their own. */
+/* Finds the end of each process: pid -> the end of its last thread, and whether its first thread has ended
+ * and none lives on. A thread that executes a program takes the first one's number, and all others are gone
+ * then, some of them without an end of their own. */
 static void find_ends(const struct fxt_ends *e, const struct fxt_reader *r, struct fxt_map *found)
 {
 	enum { FIRST = 1, LIVES = 2 };

@@ -20,4 +20,12 @@ static inline bool fxt_tells_unlocked(const struct fxt_record *rec)
 	       fxt_argument(rec, "stack");
 }
 
+/* Returns whether the record is a wait for room for records: a cost of the recording, which lies on a thread
+ * like its calls. */
+static inline bool fxt_tells_room(const struct fxt_record *rec)
+{
+	return rec->subtype == FXT_EVENT_DURATION_COMPLETE && fxt_text_is(&rec->category, "agent") &&
+	       fxt_text_is(&rec->name, "waiting for room") && rec->extra >= rec->ticks;
+}
+
 #endif

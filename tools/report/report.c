@@ -68,6 +68,10 @@ static bool end_of(void *context, const struct fxt_record *rec, uint64_t *key_ns
 
 	if (!rec->known || rec->damaged)
 		return false;
+	if (fxt_tells_room(rec)) {
+		*key_ns = fxt_ns(rec->provider, rec->extra);
+		return true;
+	}
 	if (fxt_text_is(&rec->category, "agent")) {
 		*key_ns = fxt_ns(rec->provider, rec->ticks);
 		if (rec->subtype == FXT_EVENT_FLOW_BEGIN)
@@ -139,27 +143,16 @@ static bool key_of(void *context, const struct fxt_record *rec, uint64_t *key_ns
 	return true;
 }
 
-static void take_call(struct fxt_report *report, const struct fxt_record *rec)
+/* Takes how long a call took, without those within it. */
+static void take_duration(struct fxt_report *report, const struct fxt_record *rec, uint64_t duration_ns)
 {
-	uint64_t duration_ns = fxt_ns(rec->provider, rec->extra) - fxt_ns(rec->provider, rec->ticks);
 	uint32_t category = fxt_symbol(report->r, &rec->category), name = fxt_symbol(report->r, &rec->name);
-	const struct fxt_role *role;
-	uint32_t stack;
+	const struct fxt_role *role = fxt_role_of(&report->roles, report->r, rec);
+	uint32_t stack = fxt_call_stack_of(&report->who->stacks, rec);
 
-	if (rec->extra < rec->ticks)
-		return;
-	if (fxt_text_is(&rec->category, "agent")) {
-		if (!is_arrow(rec))
-			fxt_calls_take(&report->agent, category, name, duration_ns);
-		return;
-	}
 	fxt_calls_take(&report->calls, category, name, duration_ns);
-	stack = fxt_call_stack_of(&report->who->stacks, rec);
 	if (stack != FXT_NO_FRAME)
 		fxt_stack_sums_add(&report->call_stacks, fxt_call_key(category, name), stack, duration_ns);
-	fxt_failures_take(&report->failures, report->r, &report->who->stacks, rec);
-	fxt_lock_orders_take(&report->lock_orders, report->r, rec);
-	role = fxt_role_of(&report->roles, report->r, rec);
 	if (fxt_text_is(&rec->category, "function"))
 		report->has_functions = true;
 	else if (!role || (role->family != FXT_FAMILY_WAIT && role->effect < FXT_EFFECT_READ))
@@ -172,6 +165,27 @@ static void take_call(struct fxt_report *report, const struct fxt_record *rec)
 			fxt_stack_sums_add(&report->wait_stacks, report->r->threads[rec->thread].pid, stack,
 					   duration_ns);
 	}
+}
+
+static void take_call(struct fxt_report *report, const struct fxt_record *rec)
+{
+	uint64_t duration_ns = fxt_ns(rec->provider, rec->extra) - fxt_ns(rec->provider, rec->ticks), key_ns;
+	const struct fxt_role *role;
+
+	if (rec->extra < rec->ticks)
+		return;
+	if (fxt_text_is(&rec->category, "agent")) {
+		if (!is_arrow(rec))
+			fxt_calls_take(&report->agent, fxt_symbol(report->r, &rec->category),
+				       fxt_symbol(report->r, &rec->name), duration_ns);
+		return;
+	}
+	fxt_failures_take(&report->failures, report->r, &report->who->stacks, rec);
+	fxt_lock_orders_take(&report->lock_orders, report->r, rec);
+	/* What lies within a call is known in the third pass only. */
+	if (!end_of(report, rec, &key_ns))
+		take_duration(report, rec, duration_ns);
+	role = fxt_role_of(&report->roles, report->r, rec);
 	if (role && (role->effect == FXT_EFFECT_ALLOC || role->effect == FXT_EFFECT_REALLOC))
 		fxt_heap_stacks_see(&report->heap_stacks, report->r, rec);
 }
@@ -356,6 +370,7 @@ static void replay_ends(struct fxt_report *report)
 	while (fxt_order_next(&report->ends, &rec)) {
 		const struct fxt_role *role;
 		bool did_not_wait;
+		uint64_t alone_ns;
 
 		if (rec.subtype == FXT_EVENT_DURATION_END)
 			put_begin_back(report, &rec);
@@ -367,12 +382,18 @@ static void replay_ends(struct fxt_report *report)
 			fxt_chains_flow(&report->chains, report->r, &rec);
 			continue;
 		}
+		if (fxt_tells_room(&rec)) {
+			fxt_threads_room(&report->threads, &rec);
+			fxt_chains_room(&report->chains, &rec);
+			continue;
+		}
 		role = fxt_role_of(&report->roles, report->r, &rec);
 		did_not_wait = fxt_did_not_wait(&report->no_wait, &rec, role);
+		alone_ns = fxt_threads_take(&report->threads, report->r, &rec, role, did_not_wait);
+		take_duration(report, &rec, alone_ns);
 		if (role && role->family == FXT_FAMILY_WAIT && !did_not_wait)
 			fxt_contention_order(&report->contention, report->r, &report->who->stacks, &rec);
-		fxt_threads_take(&report->threads, report->r, &rec, role, did_not_wait);
-		fxt_chains_call(&report->chains, report->r, &rec, role, did_not_wait);
+		fxt_chains_call(&report->chains, report->r, &rec, role, did_not_wait ? 0 : alone_ns);
 	}
 	fxt_order_free(&report->ends);
 }
@@ -448,43 +469,4 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 	fxt_descriptors_finish(&report->descriptors, r, report->who, &report->gaps, &report->open,
 			       &report->process_ends);
 	fxt_log_sort(&report->log);
-}
-
-void fxt_report_free(struct fxt_report *report)
-{
-	fxt_roles_free(&report->roles);
-	fxt_overview_free(&report->overview);
-	fxt_calls_free(&report->calls);
-	fxt_calls_free(&report->agent);
-	fxt_waits_free(&report->waits);
-	fxt_contention_free(&report->contention);
-	fxt_lock_orders_free(&report->lock_orders);
-	fxt_budget_steps_free(&report->budget);
-	fxt_left_out_free(&report->left_out);
-	fxt_gaps_free(&report->gaps);
-	fxt_heaps_free(&report->heaps);
-	fxt_leaks_free(&report->leaks);
-	fxt_heap_stacks_free(&report->heap_stacks);
-	fxt_heap_askers_free(&report->askers);
-	fxt_map_free(&report->makers);
-	fxt_failures_free(&report->failures);
-	fxt_stack_sums_free(&report->call_stacks);
-	fxt_stack_sums_free(&report->wait_stacks);
-	fxt_who_free(report->who);
-	free(report->who);
-	fxt_files_free(&report->files);
-	fxt_log_free(&report->log);
-	fxt_calls_in_progress_free(&report->open);
-	fxt_descriptors_free(&report->descriptors);
-	fxt_threads_free(&report->threads);
-	fxt_chains_free(&report->chains);
-	fxt_blocked_threads_free(&report->blocked);
-	fxt_order_free(&report->order);
-	fxt_order_free(&report->ends);
-	fxt_no_wait_free(&report->no_wait);
-	fxt_map_free(&report->cut);
-	fxt_ends_free(&report->process_ends);
-	fxt_objects_free(&report->objects);
-	fxt_processor_time_free(&report->processor);
-	free(report->chosen);
 }

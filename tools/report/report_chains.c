@@ -26,6 +26,8 @@ struct fxt_chain_thread {
 	struct fxt_chain_link call; /* the last call that was taken */
 	struct fxt_flight_cause causes[2]; /* causes that came before the call that they belong to */
 	unsigned cause_count;
+	struct fxt_stretch rooms[RECENT]; /* when it last waited for room for records */
+	unsigned next_room;
 };
 
 /* -- Links ---------------------------------------------------------------------------------------------- */
@@ -228,11 +230,26 @@ static bool is_better(const struct fxt_chain_link *link, const struct fxt_flight
 	       cause->woken_ns - link->woken_ns >= (link->end_ns - link->start_ns) / WORTH;
 }
 
+/* Returns for how long of this time the thread waited for room for records. */
+static uint64_t room_ns(const struct fxt_chain_thread *t, uint64_t from_ns, uint64_t to_ns)
+{
+	uint64_t sum_ns = 0;
+
+	for (unsigned i = 0; i < RECENT; i++) {
+		uint64_t from = t->rooms[i].from_ns > from_ns ? t->rooms[i].from_ns : from_ns;
+		uint64_t to = t->rooms[i].to_ns < to_ns ? t->rooms[i].to_ns : to_ns;
+
+		sum_ns += to > from ? to - from : 0;
+	}
+	return sum_ns;
+}
+
 static void add_cause(struct fxt_chains *c, struct fxt_reader *r, uint32_t thread,
 		      const struct fxt_flight_cause *cause)
 {
 	struct fxt_chain_thread *t;
 	struct fxt_chain_link *link;
+	uint64_t kept_ns;
 
 	/* This comes first, because it may move the other threads in memory. */
 	thread_of(c, cause->waker);
@@ -240,6 +257,10 @@ static void add_cause(struct fxt_chains *c, struct fxt_reader *r, uint32_t threa
 	/* A call did not wait for what had come before it began. A call that need not wait, as on a
 	 * socket that does not block or of waitpid() with WNOHANG, may come much later. */
 	if (cause->woken_ns <= t->call.start_ns)
+		return;
+	/* Nor did it wait for a thread that was kept by the recording. */
+	kept_ns = room_ns(thread_of(c, cause->waker), t->call.start_ns, cause->woken_ns);
+	if (kept_ns >= (t->call.end_ns - t->call.start_ns) / 2)
 		return;
 	if (t->is_linked) {
 		link = t->recent[(t->next + RECENT - 1) % RECENT];
@@ -249,6 +270,7 @@ static void add_cause(struct fxt_chains *c, struct fxt_reader *r, uint32_t threa
 	}
 	link = fxt_alloc(1, sizeof(*link));
 	*link = t->call;
+	link->start_ns += kept_ns;
 	link->holders = 1;
 	set_cause(c, r, link, cause);
 	if (t->recent[t->next]) {
@@ -267,15 +289,15 @@ static bool holds(const struct fxt_chain_link *call, uint64_t at_ns)
 }
 
 void fxt_chains_call(struct fxt_chains *c, struct fxt_reader *r, const struct fxt_record *rec,
-		     const struct fxt_role *role, bool did_not_wait)
+		     const struct fxt_role *role, uint64_t waited_ns)
 {
 	struct fxt_chain_thread *t = thread_of(c, rec->thread);
 	struct fxt_flight_cause causes[2];
 	unsigned count = 0;
 
-	t->has_call = !did_not_wait;
+	t->has_call = waited_ns;
 	t->is_linked = false;
-	if (did_not_wait) {
+	if (!waited_ns) {
 		t->cause_count = 0;
 		return;
 	}
@@ -283,7 +305,7 @@ void fxt_chains_call(struct fxt_chains *c, struct fxt_reader *r, const struct fx
 		.thread = rec->thread,
 		.name = fxt_symbol(r, &rec->name),
 		.is_join = role && strcmp(role->kind, "join") == 0,
-		.start_ns = fxt_ns(rec->provider, rec->ticks),
+		.start_ns = fxt_ns(rec->provider, rec->extra) - waited_ns,
 		.end_ns = fxt_ns(rec->provider, rec->extra),
 		.offset = rec->offset,
 		.provider = rec->provider,
@@ -296,6 +318,14 @@ void fxt_chains_call(struct fxt_chains *c, struct fxt_reader *r, const struct fx
 	t->cause_count = 0;
 	for (unsigned i = 0; i < count; i++)
 		add_cause(c, r, rec->thread, &causes[i]);
+}
+
+void fxt_chains_room(struct fxt_chains *c, const struct fxt_record *rec)
+{
+	struct fxt_chain_thread *t = thread_of(c, rec->thread);
+
+	t->rooms[t->next_room++ % RECENT] = (struct fxt_stretch){
+		fxt_ns(rec->provider, rec->ticks), fxt_ns(rec->provider, rec->extra)};
 }
 
 void fxt_chains_flow(struct fxt_chains *c, struct fxt_reader *r, const struct fxt_record *rec)

@@ -85,9 +85,12 @@ struct fxt_chains {
 	struct fxt_flights flights;
 };
 
-/* Takes a finished call, in the order of ends. `did_not_wait` says that it cannot have waited. */
+/* Takes a finished call, in the order of ends. It may have waited for so long; 0: it cannot have waited. */
 void fxt_chains_call(struct fxt_chains *c, struct fxt_reader *r, const struct fxt_record *rec,
-		     const struct fxt_role *role, bool did_not_wait);
+		     const struct fxt_role *role, uint64_t waited_ns);
+/* Takes a wait for room for records, in the same order. Whoever waits for that thread meanwhile waits for the
+ * recording, and not for what the program does. */
+void fxt_chains_room(struct fxt_chains *c, const struct fxt_record *rec);
 /* Takes the begin or end of a flow of category agent. A flow's begin does not come after its end. */
 void fxt_chains_flow(struct fxt_chains *c, struct fxt_reader *r, const struct fxt_record *rec);
 /* Makes and sorts the list. Nothing can be taken afterwards. `times` is not finished yet. */

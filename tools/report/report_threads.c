@@ -50,84 +50,77 @@ void fxt_threads_told(struct fxt_thread_times *t, struct fxt_reader *r, const st
 	one->is_told = true;
 }
 
-static void add(struct fxt_thread_times *t, struct fxt_thread_time *one, const struct fxt_nested *slice)
+/* Adds a call that did not run for so long, by that standing. */
+static void add(struct fxt_thread_times *t, struct fxt_thread_time *one, uint32_t name,
+		enum fxt_standing standing, uint64_t ns)
 {
 	bool fresh;
 
-	one->blocked_ns += slice->value[0];
-	one->waiting_ns += slice->value[1];
-	fxt_map_put(&t->by_call, one->thread, slice->name, &fresh)->value[0] +=
-		slice->value[0] + slice->value[1];
-}
-
-static void take_back(struct fxt_thread_times *t, struct fxt_thread_time *one, const struct fxt_nested *slice)
-{
-	struct fxt_slot *s = fxt_map_find(&t->by_call, one->thread, slice->name);
-	uint64_t ns = slice->value[0] + slice->value[1];
-
-	one->blocked_ns -= slice->value[0];
-	one->waiting_ns -= slice->value[1];
-	/* If several calls were put together, only the first is named, so this sum may have less than is
-	 * taken off. */
-	if (s)
-		s->value[0] -= ns < s->value[0] ? ns : s->value[0];
-}
-
-static void stand(struct fxt_thread_times *t, struct fxt_thread_time *one, const struct fxt_nested *slice)
-{
-	struct fxt_nested inner;
-
-	while (fxt_nesting_pop(&one->nesting, slice->start_ns, &inner))
-		take_back(t, one, &inner);
-	add(t, one, slice);
-	fxt_nesting_push(&one->nesting, slice);
-}
-
-void fxt_threads_take(struct fxt_thread_times *t, struct fxt_reader *r, const struct fxt_record *rec,
-		      const struct fxt_role *role, bool did_not_wait)
-{
-	enum fxt_standing standing = fxt_role_standing(role);
-	struct fxt_nested slice = {.start_ns = fxt_ns(rec->provider, rec->ticks),
-				   .end_ns = fxt_ns(rec->provider, rec->extra)};
-
-	if (standing == FXT_STANDING_NONE)
+	if (standing == FXT_STANDING_NONE || !ns)
 		return;
-	slice.name = fxt_symbol(r, &rec->name);
-	slice.value[standing == FXT_STANDING_WAITING] = did_not_wait ? 0 : fxt_waited_ns(rec);
-	stand(t, time_of(t, rec->thread), &slice);
+	*(standing == FXT_STANDING_WAITING ? &one->waiting_ns : &one->blocked_ns) += ns;
+	fxt_map_put(&t->by_call, one->thread, name, &fresh)->value[0] += ns;
+}
+
+/* Takes a slice that ends after all others. Returns how long it took without those within it. */
+static uint64_t nest(struct fxt_thread_time *one, uint64_t start_ns, uint64_t end_ns)
+{
+	struct fxt_nested slice = {.start_ns = start_ns, .end_ns = end_ns, .value = {end_ns - start_ns}};
+	struct fxt_nested inner;
+	uint64_t within_ns = 0;
+
+	while (fxt_nesting_pop(&one->nesting, start_ns, &inner))
+		within_ns += inner.value[0];
+	fxt_nesting_push(&one->nesting, &slice);
+	return slice.value[0] - (within_ns < slice.value[0] ? within_ns : slice.value[0]);
+}
+
+uint64_t fxt_threads_take(struct fxt_thread_times *t, struct fxt_reader *r, const struct fxt_record *rec,
+			  const struct fxt_role *role, bool did_not_wait)
+{
+	struct fxt_thread_time *one = time_of(t, rec->thread);
+	uint64_t ns = nest(one, fxt_ns(rec->provider, rec->ticks), fxt_ns(rec->provider, rec->extra));
+	uint64_t waited_ns = did_not_wait ? 0 : fxt_waited_ns(rec);
+
+	add(t, one, fxt_symbol(r, &rec->name), fxt_role_standing(role), waited_ns < ns ? waited_ns : ns);
+	return ns;
+}
+
+void fxt_threads_room(struct fxt_thread_times *t, const struct fxt_record *rec)
+{
+	struct fxt_thread_time *one = time_of(t, rec->thread);
+
+	one->room_ns += nest(one, fxt_ns(rec->provider, rec->ticks), fxt_ns(rec->provider, rec->extra));
 }
 
 /* -- What it was in at the end ----------------------------------------------------------------------- */
 
-/* Takes the calls that a thread was in when the trace ended. Such a thread lives as long as its process.
- * It has been blocked or waiting since the outermost of its calls that takes its time began. */
+/* Takes the calls that a thread was in when the trace ended. Such a thread lives as long as its process. It
+ * has been blocked or waiting since its innermost call began: a signal handler may have interrupted the one
+ * around that. */
 static void take_open(struct fxt_thread_times *t, struct fxt_reader *r, struct fxt_roles *roles,
 		      struct fxt_files *files, const struct fxt_call_stack *s, uint64_t end_ns)
 {
-	bool stands = false;
-
-	for (size_t i = 0; i < s->count; i++) {
-		const struct fxt_call_in_progress *call = &s->list[i];
+	for (size_t i = s->count; i > 0; i--) {
+		const struct fxt_call_in_progress *call = &s->list[i - 1];
 		struct fxt_thread_time *one = time_of(t, call->thread);
-		struct fxt_nested slice = {.start_ns = call->start_ns, .end_ns = end_ns, .name = call->name};
 		const struct fxt_role *role;
-		enum fxt_standing standing;
 		struct fxt_record rec;
+		uint64_t ns;
 
-		one->open = call->name;
+		if (i == s->count)
+			one->open = call->name;
 		if (end_ns <= call->start_ns)
 			continue;
 		one->last_ns = end_ns;
 		fxt_reader_event_at(r, call->offset, call->provider, &rec);
 		role = fxt_role_of(roles, r, &rec);
-		standing = fxt_role_standing(role);
-		if (stands || standing == FXT_STANDING_NONE ||
-		    end_ns - call->start_ns < FXT_STANDING_LEAST_NS ||
-		    fxt_file_mode(files, r, &rec, role) == FXT_FD_NONBLOCKING)
+		if (fxt_role_standing(role) == FXT_STANDING_NONE ||
+		    end_ns - call->start_ns < FXT_STANDING_LEAST_NS)
 			continue;
-		stands = true;
-		slice.value[standing == FXT_STANDING_WAITING] = end_ns - call->start_ns;
-		stand(t, one, &slice);
+		ns = nest(one, call->start_ns, end_ns);
+		if (fxt_file_mode(files, r, &rec, role) != FXT_FD_NONBLOCKING)
+			add(t, one, call->name, fxt_role_standing(role), ns);
 	}
 }
 
@@ -222,7 +215,9 @@ void fxt_threads_finish(struct fxt_thread_times *t, struct fxt_reader *r, struct
 		one->blocked_ns = one->blocked_ns < life_ns ? one->blocked_ns : life_ns;
 		life_ns -= one->blocked_ns;
 		one->waiting_ns = one->waiting_ns < life_ns ? one->waiting_ns : life_ns;
-		one->running_ns = life_ns - one->waiting_ns;
+		life_ns -= one->waiting_ns;
+		one->room_ns = one->room_ns < life_ns ? one->room_ns : life_ns;
+		one->running_ns = life_ns - one->room_ns;
 		t->list[kept++] = *one;
 	}
 	t->count = kept;
@@ -318,7 +313,8 @@ void fxt_threads_print_only(const struct fxt_thread_times *t, const struct fxt_r
 		uint64_t ns;
 	} times[] = {{"ran", one->running_ns},
 		     {"was blocked by others", one->blocked_ns},
-		     {"waited", one->waiting_ns}};
+		     {"waited", one->waiting_ns},
+		     {"was kept waiting by the recording", one->room_ns}};
 
 	line = fxt_strdup("");
 	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {

@@ -4,7 +4,9 @@
  * of these roles count as blocked or waiting, but three things count as running: a call that takes less
  * than two microseconds, one that cannot have waited (no_wait.h), and the processor time that a slow call
  * says that it used. A slow call that never gave up the processor by itself counts as running as a whole.
- * Of such calls within each other only the outermost counts. */
+ * What lies within a call was made by a signal handler or a callback, and is none of the call's time. So each
+ * call counts without those within it. A thread that waits until there is room for its records does none of
+ * these three: that is a cost of the recording. */
 #ifndef FXT_TOOLS_REPORT_THREADS_H
 #define FXT_TOOLS_REPORT_THREADS_H
 
@@ -28,8 +30,8 @@ struct fxt_thread_time {
 	bool has_events;                /* of its own, without the kernel's */
 	bool is_told;                   /* the kernel tells of it */
 	uint64_t first_ns, last_ns;     /* set if one of these is */
-	/* These three add up to its life; running_ns is set by fxt_threads_finish(). */
-	uint64_t running_ns, blocked_ns, waiting_ns;
+	/* These four add up to its life; running_ns is set by fxt_threads_finish(). */
+	uint64_t running_ns, blocked_ns, waiting_ns, room_ns;
 	/* symbol of the call that the thread was in when the trace ended; 0: none */
 	uint32_t open;
 	struct fxt_nesting nesting;
@@ -51,9 +53,11 @@ void fxt_threads_seen(struct fxt_thread_times *t, const struct fxt_record *rec);
 /* Takes any event of the kernel (processor_time.h). The thread that it is about lived at that time. */
 void fxt_threads_told(struct fxt_thread_times *t, struct fxt_reader *r, const struct fxt_record *rec);
 /* Takes a finished call with that role, in the order of ends. `did_not_wait` says that it cannot have
- * waited. */
-void fxt_threads_take(struct fxt_thread_times *t, struct fxt_reader *r, const struct fxt_record *rec,
+ * waited. Returns how long the call took without those within it. */
+uint64_t fxt_threads_take(struct fxt_thread_times *t, struct fxt_reader *r, const struct fxt_record *rec,
 		      const struct fxt_role *role, bool did_not_wait);
+/* Takes a wait for room for records, in the same order. */
+void fxt_threads_room(struct fxt_thread_times *t, const struct fxt_record *rec);
 /* Completes and sorts the list. `open` is finished; `ends` is complete, because a first thread lives
  * until its process ends; and `files` has followed descriptors to the end of the trace. Nothing can be
  * taken afterwards. */
