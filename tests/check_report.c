@@ -36,8 +36,8 @@ static uint64_t longest_of(const struct fxt_report *report, const char *name)
 	return 0;
 }
 
-/* What a signal handler waits for is none of the call that it has interrupted, and what the recording takes is
- * none of the program's calls. */
+/* What a signal handler waits for is none of the call that it has interrupted, and what the recording takes
+ * is none of the program's calls. */
 START_TEST(leaves_handlers_and_the_recording_out_of_calls)
 {
 	struct fxt_report report;

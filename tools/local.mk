@@ -287,7 +287,6 @@ REPORT_FILES = \
 	tools/report/report_descriptors.c \
 	tools/report/report_descriptors.h \
 	tools/report/report_files.c \
-	tools/report/report_free.c \
 	tools/report/report_heap.c \
 	tools/report/report_json.c \
 	tools/report/report_json_why.c \

@@ -3,8 +3,8 @@
  *	unreaped left|ignored|late|leaderless
  *
  * `left`: the child stays a zombie. `ignored`: SIGCHLD is ignored, so that it does not even become one.
- * `late`: it is reaped after that time. `leaderless`: its first thread had ended 50 ms before, and another one
- * was the process. The child has a file open and is in pause() when it is killed.
+ * `late`: it is reaped after that time. `leaderless`: its first thread had ended 50 ms before, and another
+ * one was the process. The child has a file open and is in pause() when it is killed.
  */
 #include <fcntl.h>
 #include <pthread.h>

@@ -137,6 +137,10 @@ static void take_event(struct fxt_overview *o, struct fxt_reader *r, const struc
 			      !fxt_tells_blocked(rec) && !fxt_tells_unlocked(rec);
 		return;
 	}
+	if (fxt_tells_room(rec)) {
+		o->room_waits++;
+		o->room_ns += to - from;
+	}
 	if (rec->subtype == FXT_EVENT_COUNTER)
 		take_counter(o, r, rec);
 	else if (rec->subtype == FXT_EVENT_INSTANT)

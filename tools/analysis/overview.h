@@ -53,6 +53,8 @@ struct fxt_overview {
 	size_t loser_count, loser_capacity;
 	uint64_t buffer_full;           /* provider events that say that a buffer was full */
 	uint64_t kernel_lost;           /* records of the kernel that found no room */
+	/* How often and how long threads waited for room for their records: a cost of the recording. */
+	uint64_t room_waits, room_ns;
 	/* why records were lost, as the first instant says it; or NULL */
 	char *reason;
 };

@@ -49,6 +49,7 @@ struct fxt_merge {
 	struct fxt_loser worst;         /* the one that lost most, and its name */
 	char *worst_name;
 	uint64_t lost[FXT_LOSS_KINDS], buffer_full, kernel_lost;
+	uint64_t room_waits, room_ns;   /* how often and how long programs waited for room for records */
 	uint64_t given_up;              /* how often a manager has given up a category of a program */
 	bool only_counts;               /* the current part is counted and not written */
 	bool as_it_is;                  /* a copy of the current part would only lack its fillers */

@@ -87,6 +87,8 @@ void fxt_merge_add(struct fxt_merge *m, struct fxt_overview *o, const struct fxt
 		m->lost[loss] += fxt_overview_lost(o, (enum fxt_loss_kind)loss);
 	m->buffer_full += o->buffer_full;
 	m->kernel_lost += o->kernel_lost;
+	m->room_waits += o->room_waits;
+	m->room_ns += o->room_ns;
 	add_losers(m, o, r);
 	m->damaged += r->damaged_records;
 	if (!m->reason && o->reason)

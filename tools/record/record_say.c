@@ -69,6 +69,9 @@ static char *losses(const struct fxt_merge *m)
 		text = with(text, fxt_format("%s overwritten by the ring", fxt_count(overwritten).text));
 	if (!*text)
 		text = with(text, fxt_strdup("nothing lost"));
+	if (m->room_waits)
+		text = with(text, fxt_format("kept threads waiting for %s in %s", fxt_duration(m->room_ns).text,
+					     fxt_count(m->room_waits).text));
 	if (filtered)
 		text = with(text,
 			   fxt_format("%s calls left out", fxt_count(filtered).text));
@@ -116,6 +119,8 @@ static void summary_json(const struct fxt_merge *m, const struct fxt_run *run, c
 		fxt_json_u64(&j, "compressed_bytes", m->packed_bytes);
 	fxt_json_u64(&j, "dropped", fxt_lost_dropped(m->lost));
 	fxt_json_u64(&j, "kernel_lost", m->kernel_lost);
+	fxt_json_u64(&j, "room_waits", m->room_waits);
+	fxt_json_u64(&j, "room_wait_ns", m->room_ns);
 	fxt_json_u64(&j, "filtered", m->lost[FXT_LOSS_FILTERED]);
 	fxt_json_u64(&j, "overwritten", m->lost[FXT_LOSS_OVERWRITTEN]);
 	fxt_json_u64(&j, "blocks_not_kept", m->lost[FXT_LOSS_BLOCKS]);
