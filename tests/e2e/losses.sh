@@ -213,6 +213,56 @@ is "emptied: exit status" 0 $?
 background=
 unset FXT_STORAGE
 
+# -- What is known after a loss ------------------------------------------------------------------------
+
+# A program that frees and closes all that it has is said to have left nothing, whatever part of that was
+# lost: what was freed while nothing could be written is not known.
+cat >frees_all.c <<'END'
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int count, char **args)
+{
+	enum { FILES = 20 };
+	int blocks = count > 1 ? atoi(args[1]) : 0, fds[FILES];
+	void **list = calloc((size_t)blocks, sizeof(*list));
+
+	for (int i = 0; i < FILES; i++)
+		fds[i] = open("/dev/null", O_RDONLY);
+	for (int i = 0; i < blocks; i++)
+		list[i] = malloc(1000 + (size_t)i % 100000);
+	for (int i = 0; i < blocks; i++)
+		free(list[i]);
+	for (int i = 0; i < FILES; i++)
+		close(fds[i]);
+	free(list);
+	return 0;
+}
+END
+"$CC" -O1 -o frees_all frees_all.c || fail "the compiler does not make frees_all"
+for how in record preload; do
+	blocks=$((30000 + $(random_below 20000)))
+	if test $how = record; then
+		"$FXT" record -q --max-size=1 -c malloc,io -o freed.fxt -- ./frees_all $blocks ||
+			fail "frees_all: $?"
+	else
+		rm -f freed.fxt
+		env LD_PRELOAD="$FXT_AGENT" FXT_OUTPUT="$scratch/freed.fxt" FXT_MAX_SIZE_MB=1 \
+			FXT_CATEGORIES=malloc,io ./frees_all $blocks 2>/dev/null || fail "frees_all: $?"
+	fi
+	valid freed.fxt
+	fxt report --json freed.fxt >freed.json
+	is "$how: what a program left that frees all" "0 0 [] [] True" "$(python3 -c '
+import json
+r = json.load(open("freed.json"))
+h = r["heap"][0]
+print(h["in_use_bytes"], h["in_use_blocks"], r["leaks"], r["descriptors_open"],
+      h["forgotten_blocks"] > 1000)')"
+	fxt report freed.fxt >report
+	is "$how: what its report says" "0 1" "$(grep -c 'never freed\|NEVER FREED' report) $(
+		grep -c 'in use when records were lost, and not known any more: ' report)"
+done
+
 # -- A file system that is full --------------------------------------------------------------------------
 
 if test "$(id -u)" = 0 && mkdir small && mount -t tmpfs -o size=8m none small 2>/dev/null; then

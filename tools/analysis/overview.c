@@ -229,6 +229,20 @@ uint64_t fxt_overview_lost_last_ns(const struct fxt_overview *o, enum fxt_loss_k
 	return last;
 }
 
+uint64_t fxt_overview_lost_until(const struct fxt_overview *o, const struct fxt_provider *provider)
+{
+	uint64_t until_ns = 0;
+
+	for (struct fxt_slot *s = fxt_map_next(&o->counters, NULL); s; s = fxt_map_next(&o->counters, s)) {
+		uint64_t loss = s->a % FXT_LOSS_KINDS;
+
+		if (s->a / FXT_LOSS_KINDS == provider->index && s->value[0] && s->value[1] > until_ns &&
+		    loss < FXT_LOSS_COUNT && loss != FXT_LOSS_DEPTH && loss != FXT_LOSS_FILTERED)
+			until_ns = s->value[1];
+	}
+	return until_ns;
+}
+
 void fxt_overview_gaps(const struct fxt_overview *o, struct fxt_map *from_ns)
 {
 	/* Of the threads that lose their first records at the same moment, one tells when that was. */

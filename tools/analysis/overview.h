@@ -75,6 +75,9 @@ uint64_t fxt_overview_lost(const struct fxt_overview *o, enum fxt_loss_kind loss
 /* Returns the same of one provider, as far as its process has counted it and no thread by itself. */
 uint64_t fxt_overview_lost_of(const struct fxt_overview *o, const struct fxt_provider *provider,
 			      enum fxt_loss_kind loss);
+/* Returns when the provider last lost a record that was no function, or had one overwritten; 0: it has lost
+ * none. What it had before may have been freed and closed where nobody could write it down. */
+uint64_t fxt_overview_lost_until(const struct fxt_overview *o, const struct fxt_provider *provider);
 /* Returns whether any record was lost, for whatever cause. */
 bool fxt_overview_any_lost(const struct fxt_overview *o);
 /* Returns when the last loss of this cause was, in the trace's nanoseconds; 0: there was none. */

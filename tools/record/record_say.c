@@ -70,7 +70,8 @@ static char *losses(const struct fxt_merge *m)
 	if (!*text)
 		text = with(text, fxt_strdup("nothing lost"));
 	if (m->room_waits)
-		text = with(text, fxt_format("kept threads waiting for %s in %s", fxt_duration(m->room_ns).text,
+		text = with(text, fxt_format("kept threads waiting for %s in %s",
+					     fxt_duration(m->room_ns).text,
 					     fxt_count(m->room_waits).text));
 	if (filtered)
 		text = with(text,

@@ -332,6 +332,17 @@ static void take_descriptors(struct fxt_report *report, const struct fxt_record 
 		fxt_no_wait_take(&report->no_wait, report->r, rec, role, &report->files);
 }
 
+/* Forgets what programs had before their last loss, if that was before this time. */
+static void forget_until(struct fxt_report *report, uint64_t ns)
+{
+	struct fxt_record loss;
+
+	while (fxt_gaps_next_loss(&report->gaps, ns, &loss)) {
+		fxt_heaps_forget(&report->heaps, report->r, &loss);
+		fxt_file_table_forget(&report->files, report->r, &loss);
+	}
+}
+
 static void replay(struct fxt_report *report)
 {
 	struct fxt_record rec, begin;
@@ -343,6 +354,7 @@ static void replay(struct fxt_report *report)
 		uint64_t key_ns;
 
 		key_of(report, &rec, &key_ns);
+		forget_until(report, key_ns);
 		while (fxt_fd_lives_next(&report->files.lives, report->r, key_ns, &begin))
 			fxt_file_table_begin(&report->files, report->r, &begin);
 		role = fxt_role_of(&report->roles, report->r, &rec);
@@ -359,6 +371,7 @@ static void replay(struct fxt_report *report)
 			take_descriptors(report, &rec, role);
 		}
 	}
+	forget_until(report, UINT64_MAX);
 	fxt_order_free(&report->order);
 }
 
@@ -445,6 +458,7 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 	fxt_blocked_threads_finish(&report->blocked, r, report->overview.first_ns);
 	report->has_processes = fxt_overview_processes(&report->overview, r) > 1;
 	fxt_heap_stacks_lack(&report->heap_stacks, &report->overview);
+	fxt_gaps_losses(&report->gaps, r, &report->overview);
 	replay(report);
 	replay_ends(report);
 	fxt_lock_orders_finish(&report->lock_orders, r, &report->objects, &report->overview);

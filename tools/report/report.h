@@ -143,6 +143,7 @@ struct fxt_process_heap {
 	uint64_t live_blocks;
 	/* Blocks from before this time were forgotten: fxt_heaps_forget(). So many were in use then. */
 	uint64_t known_from_ns, forgotten_blocks;
+	bool is_forgotten_by_loss;      /* because records were lost */
 	/* of these, what the C++ library keeps for itself until the process ends: fxt_leaks_finish() */
 	uint64_t library_blocks, library_bytes;
 	struct fxt_leak *leaks;         /* of the others; sorted: the most bytes first */

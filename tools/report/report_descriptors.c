@@ -184,9 +184,12 @@ void fxt_descriptors_finish(struct fxt_descriptors *d, struct fxt_reader *r, str
 	}
 	for (s = fxt_map_next(&d->lives, NULL); s; s = fxt_map_next(&d->lives, s)) {
 		if (s->value[1] & ended || !begin_of(r, s, &rec) || fxt_fd_life_is_made_by(&rec, "connect") ||
-		    descriptor_of(&rec) < FIRST_OF_ITS_OWN ||
-		    fxt_gaps_follow(gaps, rec.provider, fxt_ns(rec.provider, rec.ticks)))
+		    descriptor_of(&rec) < FIRST_OF_ITS_OWN)
 			continue;
+		if (fxt_gaps_follow(gaps, rec.provider, fxt_ns(rec.provider, rec.ticks))) {
+			d->unknown++;
+			continue;
+		}
 		if (fxt_calls_in_progress_is_of_last(open, r, rec.thread, rec.provider))
 			add(d, r, who, &rec, ends);
 	}
@@ -235,10 +238,8 @@ static void print_who(const struct fxt_left *left, struct fxt_who *who, FILE *ou
 }
 
 void fxt_descriptors_print(const struct fxt_descriptors *d, const struct fxt_reader *r,
-			   struct fxt_who *who, const struct fxt_overview *o, size_t top, FILE *out)
+			   struct fxt_who *who, size_t top, FILE *out)
 {
-	uint64_t lost = 0;
-
 	if (d->count == 0)
 		return;
 	fxt_put_title(out, "DESCRIPTORS STILL OPEN AT THE END", LABEL);
@@ -262,10 +263,9 @@ void fxt_descriptors_print(const struct fxt_descriptors *d, const struct fxt_rea
 		free(label);
 	}
 	fxt_put_more(out, d->count, top);
-	for (unsigned i = 0; i < FXT_LOSS_COUNT; i++)
-		lost += i == FXT_LOSS_FILTERED ? 0 : fxt_overview_lost(o, (enum fxt_loss_kind)i);
-	if (lost)
-		fputs("  or closed, where that was lost\n", out);
+	if (d->unknown)
+		fprintf(out, "  of %s more it is not known: recording stopped or lost records later\n",
+			fxt_count(d->unknown).text);
 }
 
 void fxt_descriptors_json(const struct fxt_descriptors *d, struct fxt_json *j, const struct fxt_reader *r,

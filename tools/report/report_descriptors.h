@@ -30,6 +30,7 @@ struct fxt_left {
 struct fxt_descriptors {
 	struct fxt_left *list;          /* sorted: the most first */
 	size_t count, capacity;
+	uint64_t unknown;               /* so many others were open when recording stopped or lost records */
 	struct fxt_map lives;           /* async id -> where it began, provider and whether it has ended */
 	struct fxt_map peers;           /* provider and descriptor -> where its connection began */
 };
@@ -44,7 +45,7 @@ void fxt_descriptors_finish(struct fxt_descriptors *d, struct fxt_reader *r, str
 /* Returns whether descriptors pile up: many of one kind are left. */
 bool fxt_descriptors_is_leaking(const struct fxt_descriptors *d);
 void fxt_descriptors_print(const struct fxt_descriptors *d, const struct fxt_reader *r,
-			   struct fxt_who *who, const struct fxt_overview *o, size_t top, FILE *out);
+			   struct fxt_who *who, size_t top, FILE *out);
 void fxt_descriptors_free(struct fxt_descriptors *d);
 
 struct fxt_json;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "report.h"
+#include "tools/analysis/gaps.h"
 #include "tools/common/message.h"
 #include "tools/printing/print.h"
 
@@ -133,11 +134,15 @@ void fxt_heaps_take(struct fxt_heaps *h, const struct fxt_reader *r, const struc
 
 void fxt_heaps_forget(struct fxt_heaps *h, const struct fxt_reader *r, const struct fxt_record *rec)
 {
-	struct fxt_process_heap *heap = heap_of(h, r, rec);
+	struct fxt_slot *s = fxt_map_find(&h->by_provider, rec->provider->index, r->threads[rec->thread].pid);
+	struct fxt_process_heap *heap = s ? &h->list[s->value[0]] : NULL;
 
-	heap->known_from_ns = fxt_ns(rec->provider, rec->ticks);
-	heap->forgotten_blocks += heap->live_blocks;
-	heap->live_blocks = heap->in_use_bytes = 0;
+	if (heap) {
+		heap->known_from_ns = fxt_ns(rec->provider, rec->ticks);
+		heap->forgotten_blocks += heap->live_blocks;
+		heap->is_forgotten_by_loss |= !fxt_gap_ends(rec);
+		heap->live_blocks = heap->in_use_bytes = 0;
+	}
 	if (h->by_stack)
 		fxt_heap_stacks_forget(h->by_stack, r, rec);
 }
@@ -233,7 +238,8 @@ static void print_leaks(const struct fxt_process_heap *heap, FILE *out)
 static void print_oddities(const struct fxt_process_heap *heap, FILE *out)
 {
 	if (heap->forgotten_blocks)
-		fprintf(out, "      in use when recording stopped, and not known any more: %s block%s\n",
+		fprintf(out, "      in use when %s, and not known any more: %s block%s\n",
+			heap->is_forgotten_by_loss ? "records were lost" : "recording stopped",
 			fxt_count(heap->forgotten_blocks).text, heap->forgotten_blocks == 1 ? "" : "s");
 	if (heap->unknown_frees)
 		fprintf(out,

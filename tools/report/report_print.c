@@ -330,7 +330,7 @@ static void print_heap(const struct fxt_report *report, FILE *out)
 
 static void print_descriptors(const struct fxt_report *report, FILE *out)
 {
-	fxt_descriptors_print(&report->descriptors, report->r, report->who, &report->overview,
+	fxt_descriptors_print(&report->descriptors, report->r, report->who,
 			      report->options.top, out);
 }
 
