@@ -35,16 +35,20 @@ START_TEST(names_objects_as_of_the_time)
 		POINTS(20, 1, 4, 0x100), OBJECT(9, 5, 2, 0x100), OF_MUTEX, SINCE(50), POINTS(49, 1, 4, 0x100),
 		POINTS(50, 1, 4, 0x100), OBJECT(8, 3, 1, 0x100), OF_MUTEX, POINTS(60, 10, 7, 0x100),
 		POINTS(70, 1, 7, 0x100),
-		POINTS(80, 1, 4, 0x200), OBJECT(11, 2, 0, 0x300), POINTS(90, 10, 7, 0x300),
+		POINTS(80, 1, 4, 0x200), POINTS(85, 10, 7, 0x300), OBJECT(11, 2, 0, 0x300),
+		POINTS(90, 10, 7, 0x300), OBJECT(9, 2, 0, 0x300), POINTS(88, 10, 7, 0x300),
+		OBJECT(8, 2, 0, 0x300), POINTS(95, 10, 7, 0x300),
 	};
-	static const char *const expected[] = {"first", "first", "second", NULL, NULL, NULL, "any"};
+	/* Records without a time are about what comes behind them in the file. */
+	static const char *const expected[] = {"first", "first", "second", NULL,     NULL,   NULL,
+					       NULL,	"any",   "second", "first"};
 	struct fxt_objects objects = {0};
 	struct fxt_record rec;
 	struct fxt_reader r;
 	size_t events = 0;
 
 	fxt_objects_read(&objects, words, sizeof(words));
-	ck_assert_uint_eq(objects.count, 3);
+	ck_assert_uint_eq(objects.count, 5);
 	fxt_reader_init(&r, words, sizeof(words));
 	while (fxt_reader_next(&r, &rec)) {
 		const struct fxt_object *object = fxt_object_of(&objects, &r, &rec, &rec.args[0]);

@@ -139,6 +139,66 @@ START_TEST(says_what_it_does_not_examine)
 }
 END_TEST
 
+/* Writes a call of a provider with that clock, from `from_us` on for 10 us, with a flow event in it. */
+static void flow_at(uint64_t provider, uint64_t rate, uint64_t from_us, unsigned kind, uint64_t id)
+{
+	words[count++] = HEAD(0, 1, 2 | AT(4, provider));
+	words[count++] = EVENT(3, 4, 0, 1, 1, 2);
+	words[count++] = from_us * rate / 1000000;
+	words[count++] = (from_us + 10) * rate / 1000000;
+	words[count++] = EVENT(3, kind, 0, 1, 1, 2);
+	words[count++] = (from_us + 5) * rate / 1000000;
+	words[count++] = id;
+}
+
+/* Flows lead from one provider to another whose clock has other ticks, whichever comes first in the file. */
+START_TEST(compares_clocks_of_different_rates)
+{
+	static const uint64_t rates[] = {1000000, 24000000, 1000000000, 3000000000, 1000000007};
+	const uint64_t prologue[] = {PROLOGUE};
+
+	for (int round = 0; round < ROUNDS; round++) {
+		uint64_t from[2], flows = 1 + below(100), at_us = 1000000 + below(1000000);
+		struct fxt_check c;
+
+		memcpy(words, prologue, sizeof(prologue));
+		count = sizeof(prologue) / 8;
+		for (uint64_t i = 0; i < 2; i++) {
+			from[i] = rates[below(5)];
+			words[count++] = HEAD(0, 2, 1 | AT(4, 20 + i) | AT(36, 1));
+			words[count++] = 'p';
+			words[count++] = HEAD(1, 2, 0);
+			words[count++] = from[i];
+			words[count++] = HEAD(3, 3, 1);
+			words[count++] = 100 + i;
+			words[count++] = 100 + i;
+			words[count++] = STRING(1, 1);
+			words[count++] = 'c';
+			words[count++] = STRING(2, 1);
+			words[count++] = 'x';
+		}
+		for (uint64_t i = 0; i < flows; i++, at_us += 100) {
+			bool is_late = below(2);
+
+			/* The end may stand before the begin in the file. */
+			if (is_late)
+				flow_at(21, from[1], at_us + 20, 10, i);
+			flow_at(20, from[0], at_us, 8, i);
+			if (!is_late)
+				flow_at(21, from[1], at_us + 20, 10, i);
+		}
+		/* One goes back in time. */
+		flow_at(20, from[0], at_us + 50, 8, flows);
+		flow_at(21, from[1], at_us, 10, flows);
+		check(&c, 0, false);
+		ck_assert_uint_eq(c.violation_count, 1);
+		ck_assert_uint_eq(c.violations[FXT_FAULT_FLOW_END_ORPHAN].count, 1);
+		check(&c, 7 + below(50), false);
+		ck_assert_uint_eq(c.violation_count, 1);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	TCase *c = tcase_create("windows");
@@ -148,5 +208,6 @@ int main(void)
 	tcase_set_timeout(c, 60);
 	tcase_add_test(c, finds_the_same_in_any_stretches);
 	tcase_add_test(c, says_what_it_does_not_examine);
+	tcase_add_test(c, compares_clocks_of_different_rates);
 	return RUN_SUITE("windows", c);
 }

@@ -69,18 +69,20 @@ static void take(struct fxt_objects *o, struct fxt_reader *r, const struct fxt_r
 {
 	struct fxt_text type = text_argument(rec, "type");
 	uint64_t since = 0;
+	bool has_since;
 
 	/* Nodes of call stacks and the files that they are in (call_stacks.h) are no objects that a program
 	 * has. */
 	if (rec->name.bytes == 0 || fxt_text_is(&type, FXT_FRAME_RECORD) ||
 	    fxt_text_is(&type, FXT_MODULE_RECORD))
 		return;
-	fxt_argument_u64(fxt_argument(rec, "since"), &since);
+	has_since = fxt_argument_u64(fxt_argument(rec, "since"), &since);
 	o->list = fxt_grow(o->list, &o->capacity, o->count + 1, sizeof(*o->list));
 	o->list[o->count++] = (struct fxt_object){
 		.at = {rec->provider->index, r->threads[rec->thread].pid, rec->id},
 		.since_ns = fxt_ns(rec->provider, since),
 		.offset = rec->offset,
+		.has_since = has_since,
 		.type = type,
 		.name = rec->name,
 		.path = text_argument(rec, "path"),
@@ -214,6 +216,9 @@ const struct fxt_object *fxt_object_of(const struct fxt_objects *o, const struct
 	for (; low > s->value[0]; low--) {
 		const struct fxt_object *object = &o->list[low - 1];
 
+		/* Records of the agent have a type, and may come late. */
+		if (!object->has_since && !object->type.bytes && object->offset > rec->offset)
+			continue;
 		if (may_be(rec, a, &object->type))
 			return !fxt_text_is(&object->type, "block") ||
 					       fxt_block_lived(&o->lives, &object->at, ns)

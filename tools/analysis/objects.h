@@ -5,7 +5,8 @@
  * agent's records have an argument `since`, and hold from then until the next record of the same `type`
  * for the same address. An argument of an event stands for an object only if the argument may point to
  * an object of that type. A lock at the beginning of a heap block has the block's address, but free() is
- * not about the lock. Records of other writers have no `type` and are about any pointer. The name of a
+ * not about the lock. Records of other writers have no `type` and are about any pointer, and without `since`
+ * they are about the events behind them in the file. The name of a
  * block holds as long as the block's lifetime (block_lifetimes.h).
  */
 #ifndef FXT_TOOLS_OBJECTS_H
@@ -19,6 +20,7 @@
 struct fxt_object {
 	struct fxt_where at;
 	uint64_t since_ns, offset;
+	bool has_since;
 	struct fxt_text type, name;     /* texts in the mapping */
 	struct fxt_text path;           /* the path that a stream or directory was opened by; or empty */
 	/* The name to show: functions and variables are as in their source. All objects of a name share

@@ -120,6 +120,7 @@ struct fxt_check {
 	struct fxt_check_block *blocks;
 	size_t block_count, block_capacity;
 	uint64_t ordered;                       /* events that are examined in the order of time */
+	uint64_t ticks_per_second;              /* of the clock in whose ticks all times are compared */
 };
 
 /* Checks all that `r` reads, from where it stands to its end, and keeps what was found in `c`. */

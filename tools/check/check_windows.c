@@ -42,6 +42,20 @@ static bool is_ordered(uint64_t header, bool *is_link, bool *is_moment)
 	       (*is_link || *is_moment);
 }
 
+/* Providers may have clocks of different rates, and asyncs and flows lead from one to the other. So times are
+ * compared in the ticks of one of them, the first that has an event. */
+static uint64_t common_ticks(struct fxt_check *c, const struct fxt_provider *p, uint64_t ticks)
+{
+	unsigned __int128 common;
+
+	if (!c->ticks_per_second)
+		c->ticks_per_second = p->ticks_per_second;
+	if (p->ticks_per_second == c->ticks_per_second || !p->ticks_per_second)
+		return ticks;
+	common = (unsigned __int128)ticks * c->ticks_per_second / p->ticks_per_second;
+	return common < UINT64_MAX ? (uint64_t)common : UINT64_MAX;
+}
+
 /* -- The first walk -------------------------------------------------------------------------------- */
 
 void fxt_check_begin_block(struct fxt_check *c)
@@ -58,14 +72,16 @@ void fxt_check_note(struct fxt_check *c, const struct fxt_record *rec)
 {
 	struct fxt_check_block *b = &c->blocks[c->block_count - 1];
 	bool is_link, is_moment;
+	uint64_t ticks;
 
 	if (!is_ordered(rec->header, &is_link, &is_moment) ||
 	    (fxt_event_has_extra((enum fxt_event_type)rec->subtype) && !rec->has_extra))
 		return;
 	if (is_moment)
 		c->tracks[rec->thread].any = true;
-	b->first_ticks = rec->ticks < b->first_ticks ? rec->ticks : b->first_ticks;
-	b->last_ticks = rec->ticks > b->last_ticks ? rec->ticks : b->last_ticks;
+	ticks = common_ticks(c, rec->provider, rec->ticks);
+	b->first_ticks = ticks < b->first_ticks ? ticks : b->first_ticks;
+	b->last_ticks = ticks > b->last_ticks ? ticks : b->last_ticks;
 	c->ordered++;
 }
 
@@ -83,16 +99,20 @@ static void keep_moment(struct fxt_check *c, const struct fxt_record *rec)
 	}
 	t->list = fxt_grow(t->list, &t->capacity, t->count + 1, sizeof(*t->list));
 	t->list[t->count++] = (struct fxt_moment){
-		.ticks = rec->ticks, .end = fxt_commit_ticks(rec), .kind = rec->subtype & 0xf, .name = name,
+		.ticks = common_ticks(c, rec->provider, rec->ticks),
+		.end = common_ticks(c, rec->provider, fxt_commit_ticks(rec)),
+		.kind = rec->subtype & 0xf, .name = name,
 		.offset_words = rec->offset / FXT_WORD_BYTES & FXT_FIELD_MASK(0, 35),
 	};
 }
 
 static void keep_link(struct fxt_check *c, struct fxt_links *links, const struct fxt_record *rec)
 {
+	uint64_t ticks = common_ticks(c, rec->provider, rec->ticks);
+
 	links->list = fxt_grow(links->list, &links->capacity, links->count + 1, sizeof(*links->list));
 	links->list[links->count++] = (struct fxt_link){
-		.ticks = rec->ticks, .id = rec->extra, .offset = rec->offset, .bound = rec->ticks,
+		.ticks = ticks, .id = rec->extra, .offset = rec->offset, .bound = ticks,
 		.thread = rec->thread, .kind = rec->subtype,
 		.category = fxt_symbol(c->r, &rec->category), .name = fxt_symbol(c->r, &rec->name),
 	};
@@ -179,7 +199,10 @@ static void read_block(struct fxt_check *c, struct window *w, size_t block)
 
 		header = fxt_word(r, at);
 		p = fxt_reader_provider_at(r, at, p);
-		if (!is_ordered(header, &is_link, &is_moment) || ticks < w->from || ticks > w->to)
+		if (!is_ordered(header, &is_link, &is_moment))
+			continue;
+		ticks = common_ticks(c, p, ticks);
+		if (ticks < w->from || ticks > w->to)
 			continue;
 		if (w->kept >= w->most && !make_shorter(c, w)) {
 			c->noted[FXT_NOTED_NOT_COMPARED]++;

@@ -30,6 +30,7 @@ static void read_metadata(struct fxt_decoder *d)
 	rec->id = fxt_get_provider_id(rec->header);
 	switch (rec->subtype) {
 	case FXT_METADATA_PROVIDER_INFO:
+		reserved(d, rec->header >> 60);
 		rec->name = fxt_read_stream(d, fxt_get_provider_name_bytes(rec->header), true);
 		add_up(d);
 		p = fxt_provider_of(r, (uint32_t)rec->id);
@@ -38,6 +39,7 @@ static void read_metadata(struct fxt_decoder *d)
 		r->provider = rec->provider = p;
 		break;
 	case FXT_METADATA_PROVIDER_SECTION:
+		reserved(d, rec->header >> 52);
 		p = fxt_provider_of(r, (uint32_t)rec->id);
 		if (!p->announced)
 			fxt_fault(d, FXT_FAULT_SECTION_WITHOUT_INFO, rec->offset, "provider %" PRIu64,
@@ -46,6 +48,7 @@ static void read_metadata(struct fxt_decoder *d)
 		r->provider = rec->provider = p;
 		break;
 	case FXT_METADATA_PROVIDER_EVENT:
+		reserved(d, rec->header >> 56);
 		rec->extra = fxt_get_provider_event(rec->header);
 		break;
 	case FXT_METADATA_TRACE_INFO:
@@ -75,6 +78,9 @@ static void read_string_record(struct fxt_decoder *d)
 
 	reserved(d, rec->header >> 31 & 1);
 	reserved(d, rec->header >> 47);
+	if (fxt_get_string_bytes(rec->header) > FXT_STRING_MAX_BYTES)
+		fxt_fault(d, FXT_FAULT_STRING_TOO_LONG, rec->offset, "%" PRIu64,
+			  fxt_get_string_bytes(rec->header));
 	rec->id = fxt_get_string_index(rec->header);
 	rec->name = fxt_read_stream(d, fxt_get_string_bytes(rec->header), true);
 	add_up(d);
@@ -204,6 +210,13 @@ static void read_kernel_object(struct fxt_decoder *d)
 	}
 }
 
+/* Examines the state in which a thread leaves a processor. */
+static void defined(struct fxt_decoder *d, unsigned state)
+{
+	if (state > FXT_THREAD_DEAD)
+		fxt_fault(d, FXT_FAULT_THREAD_STATE, d->rec->offset, "%u", state);
+}
+
 static void read_scheduling(struct fxt_decoder *d)
 {
 	struct fxt_record *rec = d->rec;
@@ -217,12 +230,14 @@ static void read_scheduling(struct fxt_decoder *d)
 	case FXT_SCHEDULING_LEGACY_SWITCH:
 		rec->cpu = (unsigned)fxt_get_legacy_switch_cpu(rec->header);
 		rec->state = (unsigned)fxt_get_legacy_switch_state(rec->header);
+		defined(d, rec->state);
 		rec->thread = fxt_read_thread(d, fxt_get_legacy_switch_outgoing(rec->header));
 		rec->incoming = fxt_read_thread(d, fxt_get_legacy_switch_incoming(rec->header));
 		break;
 	case FXT_SCHEDULING_SWITCH:
 		rec->id = fxt_next_word(d);             /* outgoing tid */
 		rec->extra = fxt_next_word(d);          /* incoming tid */
+		defined(d, rec->state);
 		fxt_read_arguments(d, (unsigned)fxt_get_scheduling_args(rec->header));
 		break;
 	case FXT_SCHEDULING_WAKEUP:
@@ -255,11 +270,14 @@ static void read_large(struct fxt_decoder *d)
 	uint64_t fields;
 
 	rec->subtype = (unsigned)fxt_get_large_type(rec->header);
+	if (rec->subtype == 0)
+		reserved(d, rec->header >> 44);
 	if (rec->subtype != 0 || format > FXT_LARGE_BLOB_BARE) {
 		rec->known = false;
 		return;
 	}
 	fields = fxt_next_word(d);
+	reserved(d, fields >> (format == FXT_LARGE_BLOB_EVENT ? 44 : 32));
 	rec->category = fxt_read_string(d, fxt_get_large_blob_category(fields));
 	rec->name = fxt_read_string(d, fxt_get_large_blob_name(fields));
 	if (format == FXT_LARGE_BLOB_EVENT) {
