@@ -227,7 +227,8 @@ static const struct {
 	{FXT_FAULT_RESERVED_BITS, 0, {0xf | 4 << 4 | UINT64_C(1) << 44, 1 | 2 << 16, 5, 0}, 4},
 	{FXT_FAULT_RESERVED_BITS, 0,
 	 {0xf | 4 << 4, 1 | 2 << 16 | UINT64_C(1) << 36 | UINT64_C(1) << 50, 5, 0}, 4},
-	{FXT_FAULT_RESERVED_BITS, 0, {0xf | 3 << 4 | UINT64_C(1) << 40, 1 | 2 << 16 | UINT64_C(1) << 33, 0}, 3},
+	{FXT_FAULT_RESERVED_BITS, 0,
+	 {0xf | 3 << 4 | UINT64_C(1) << 40, 1 | 2 << 16 | UINT64_C(1) << 33, 0}, 3},
 	{FXT_FAULT_BAD_MAGIC_RECORD, 0, {HEAD(0, 1, 4)}, 1},
 	{FXT_FAULT_SECTION_WITHOUT_INFO, 0, {HEAD(0, 1, 2 | 99 << 4)}, 1},
 };

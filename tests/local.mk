@@ -156,6 +156,7 @@ APPS_C = \
 	tests/apps/causes \
 	tests/apps/chain \
 	tests/apps/clocks \
+	tests/apps/comes_back \
 	tests/apps/controlled \
 	tests/apps/coroutines \
 	tests/apps/crowds \

@@ -73,6 +73,26 @@ is "threshold: exit status: $(cat err)" 0 $?
 fxt report "$(only threshold/*.fxt)" >report
 grep -qE '^  \(timerfd_create\) +read ' report || fail "threshold: the timer has no name"
 
+# What is read by a number that has come back unseen is not charged to the file that had the number before,
+# however that was closed.
+head -c $((2000 + FXT_SEED % 5000)) /dev/zero >sent.file
+echo old >old.file
+for way in close fclose fdopen-fclose dup dup2 close_range closedir pclose; do
+	rm -f back.fxt
+	FXT_BUFFERING_MODE=streaming "$FXT" record -q -o back.fxt -- \
+		"$apps/comes_back" $way old.file sent.file >said ||
+		fail "comes back after $way: exit status $?"
+	valid back.fxt
+	is "comes back after $way: bytes read" "$(stat -c %s sent.file)" "$(cat said)"
+	is "comes back after $way: bytes of the old file, and of what came" "True True" "$(
+		fxt report --json back.fxt | python3 -c '
+import json, sys
+files = json.load(sys.stdin)["files"]
+old = sum(f["read_bytes"] for f in files if f["file"] == "old.file")
+came = sum(f["read_bytes"] for f in files if f["file"].startswith("descriptor "))
+print(old <= 8, came == int(sys.argv[1]))' "$(cat said)")"
+done
+
 # Threads race for the same numbers. It is not known which lifetime is whose, but each has one name and at
 # most one begin and end.
 export FXT_SEED=$seed

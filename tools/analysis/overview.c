@@ -237,7 +237,7 @@ uint64_t fxt_overview_lost_until(const struct fxt_overview *o, const struct fxt_
 		uint64_t loss = s->a % FXT_LOSS_KINDS;
 
 		if (s->a / FXT_LOSS_KINDS == provider->index && s->value[0] && s->value[1] > until_ns &&
-		    loss < FXT_LOSS_COUNT && loss != FXT_LOSS_DEPTH && loss != FXT_LOSS_FILTERED)
+		    loss < FXT_DROP_COUNT && loss != FXT_LOSS_DEPTH)
 			until_ns = s->value[1];
 	}
 	return until_ns;

@@ -75,8 +75,8 @@ uint64_t fxt_overview_lost(const struct fxt_overview *o, enum fxt_loss_kind loss
 /* Returns the same of one provider, as far as its process has counted it and no thread by itself. */
 uint64_t fxt_overview_lost_of(const struct fxt_overview *o, const struct fxt_provider *provider,
 			      enum fxt_loss_kind loss);
-/* Returns when the provider last lost a record that was no function, or had one overwritten; 0: it has lost
- * none. What it had before may have been freed and closed where nobody could write it down. */
+/* Returns when the provider last dropped a record that was no function; 0: it has dropped none. What it had
+ * before may have been freed and closed where nobody could write it down. A ring keeps lifetimes. */
 uint64_t fxt_overview_lost_until(const struct fxt_overview *o, const struct fxt_provider *provider);
 /* Returns whether any record was lost, for whatever cause. */
 bool fxt_overview_any_lost(const struct fxt_overview *o);

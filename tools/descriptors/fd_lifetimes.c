@@ -1,4 +1,4 @@
-/* Keeps the begins of descriptors' lifetimes. See fd_lifetimes.h. */
+/* Keeps the begins and ends of descriptors' lifetimes. See fd_lifetimes.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -12,10 +12,18 @@
 #include "tools/common/message.h"
 #include "tools/printing/print.h"
 
+/* Returns whether the event ends a lifetime that may be that of a descriptor: nothing but its name tells. */
+static bool may_end_descriptor(const struct fxt_record *rec)
+{
+	return rec->subtype == FXT_EVENT_ASYNC_END && !fxt_text_is(&rec->category, "malloc") &&
+	       !fxt_text_is(&rec->category, "pthread") && !fxt_text_is(&rec->name, "child");
+}
+
 void fxt_fd_lives_take(struct fxt_fd_lives *l, const struct fxt_record *rec)
 {
-	if (rec->subtype != FXT_EVENT_ASYNC_BEGIN || !rec->known || rec->damaged ||
-	    !fxt_argument(rec, "fd") || !fxt_argument(rec, "call"))
+	if (!rec->known || rec->damaged ||
+	    !(rec->subtype == FXT_EVENT_ASYNC_BEGIN ? fxt_argument(rec, "fd") && fxt_argument(rec, "call")
+						    : may_end_descriptor(rec)))
 		return;
 	l->list = fxt_grow(l->list, &l->capacity, l->count + 1, sizeof(*l->list));
 	l->list[l->count++] =

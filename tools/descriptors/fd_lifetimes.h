@@ -1,6 +1,9 @@
-/* The begins of descriptors' lifetimes in the order of time, for report. The call that made a descriptor
- * may be missing, because a ring overwrote it or it was shorter than the threshold. The lifetime is
- * there all the same, and says what the descriptor stands for from its begin on.
+/* The begins and ends of descriptors' lifetimes in the order of time, for report. The call that made a
+ * descriptor may be missing, because a ring overwrote it or it was shorter than the threshold. The lifetime
+ * is there all the same, and says what the descriptor stands for from its begin on. Not every call that
+ * closes a descriptor says its number, as fclose() does not. The end of the lifetime tells that the number
+ * stands for nothing from there on, until a call or another lifetime says what it is; it may come back
+ * unseen, as by a message.
  */
 #ifndef FXT_TOOLS_FD_LIFETIMES_H
 #define FXT_TOOLS_FD_LIFETIMES_H
@@ -12,7 +15,7 @@ struct fxt_fd_begin {
 	struct fxt_provider *provider;
 };
 
-/* The begins of lifetimes. When there are none, all members are zero. */
+/* The begins and ends of lifetimes. When there are none, all members are zero. */
 struct fxt_fd_lives {
 	struct fxt_fd_begin *list;      /* sorted by time after fxt_fd_lives_sort() */
 	size_t count, capacity, next;
@@ -20,9 +23,9 @@ struct fxt_fd_lives {
 
 /* Takes any event, in the order of the file. */
 void fxt_fd_lives_take(struct fxt_fd_lives *l, const struct fxt_record *rec);
-/* Sorts the begins. All events have been taken. */
+/* Sorts them. All events have been taken. */
 void fxt_fd_lives_sort(struct fxt_fd_lives *l);
-/* Decodes the next begin into `rec`, if it is not after until_ns; returns false otherwise. */
+/* Decodes the next begin or end into `rec`, if it is not after until_ns; returns false otherwise. */
 bool fxt_fd_lives_next(struct fxt_fd_lives *l, struct fxt_reader *r, uint64_t until_ns,
 		       struct fxt_record *rec);
 /* Returns the label that the lifetime gives the descriptor: its path or address, or a label that names

@@ -473,14 +473,37 @@ void fxt_file_table_take(struct fxt_files *f, const struct fxt_reader *r, const 
 	}
 }
 
+/* The lifetime ends. If the number has none that began later, it stands for nothing now. */
+static void end(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec)
+{
+	struct fxt_slot *s = fxt_map_find(&f->lifetimes, rec->provider->index, rec->extra);
+	const struct fxt_slot *last;
+
+	if (!s)
+		return;
+	last = fxt_map_find(&f->last_lifetime, rec->provider->index, s->value[0]);
+	if (last && last->value[0] == rec->extra)
+		forget(f, r, rec, DESCRIPTORS, s->value[0]);
+	fxt_map_remove(&f->lifetimes, s);
+}
+
 void fxt_file_table_begin(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec)
 {
 	uint64_t number = fxt_argument_or(rec, "fd", UINT64_MAX), old;
-	bool is_duplicate = fxt_argument_u64(fxt_argument(rec, "oldfd"), &old);
+	bool is_duplicate = fxt_argument_u64(fxt_argument(rec, "oldfd"), &old), fresh;
 	struct fxt_fd_meaning meaning = {0};
 
+	if (rec->subtype == FXT_EVENT_ASYNC_END) {
+		end(f, r, rec);
+		return;
+	}
 	if (number > INT32_MAX)
 		return;
+	/* A connection is over with its socket, whose lifetime began earlier. */
+	if (!fxt_fd_life_is_made_by(rec, "connect")) {
+		fxt_map_put(&f->lifetimes, rec->provider->index, rec->extra, &fresh)->value[0] = number;
+		fxt_map_put(&f->last_lifetime, rec->provider->index, number, &fresh)->value[0] = rec->extra;
+	}
 	/* A connected socket only gets a name. A duplicate is what the other number stands for now. */
 	if (fxt_fd_life_is_made_by(rec, "connect"))
 		meaning = meaning_of(f, r, rec, DESCRIPTORS, number);

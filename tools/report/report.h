@@ -203,6 +203,8 @@ struct fxt_files {
 	struct fxt_fd_lives lives;
 	/* Provider and stream, or provider and a descriptor too large for `images` -> file. */
 	struct fxt_map open;
+	struct fxt_map lifetimes;       /* provider and lifetime -> its descriptor */
+	struct fxt_map last_lifetime;   /* provider and descriptor -> the lifetime that began last */
 	struct fxt_map gaps;            /* provider -> how often its streams in `open` were forgotten */
 	struct fxt_file_name *names;    /* by label */
 	const struct fxt_objects *objects;      /* names of streams that nobody was seen to open */
@@ -215,8 +217,8 @@ void fxt_files_begin(struct fxt_files *f, const struct fxt_record *rec);
  * closes at its start. */
 void fxt_files_take(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
 		    const struct fxt_role *role);
-/* Takes the begin of a descriptor's lifetime, in the order of time too. The begin comes before the call that
- * made the descriptor, because the call says more and has to have the last word. */
+/* Takes the begin or end of a descriptor's lifetime, in the order of time too. The begin comes before the
+ * call that made the descriptor, because the call says more and has to have the last word. */
 void fxt_file_table_begin(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec);
 /* Forgets what the program's numbers stand for: recording starts after a gap, in the order of time. */
 void fxt_file_table_forget(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec);

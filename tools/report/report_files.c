@@ -151,6 +151,8 @@ void fxt_files_sort(struct fxt_files *f)
 	fxt_fd_lives_free(&f->lives);
 	fxt_map_free(&f->open);
 	fxt_map_free(&f->gaps);
+	fxt_map_free(&f->lifetimes);
+	fxt_map_free(&f->last_lifetime);
 	free_names(f);
 	if (f->count)
 		qsort(f->list, f->count, sizeof(*f->list), by_time);
@@ -243,5 +245,7 @@ void fxt_files_free(struct fxt_files *f)
 	fxt_fd_lives_free(&f->lives);
 	fxt_map_free(&f->open);
 	fxt_map_free(&f->gaps);
+	fxt_map_free(&f->lifetimes);
+	fxt_map_free(&f->last_lifetime);
 	fxt_map_free(&f->fifos);
 }
