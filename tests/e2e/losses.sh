@@ -272,6 +272,18 @@ if test "$(id -u)" = 0 && mkdir small && mount -t tmpfs -o size=8m none small 2>
 	judge full 200000 "no room" small/drop.fxt >attempted
 	rm small/drop.fxt
 
+	# If no trace can be made of the parts, the summary says what is lost all the same.
+	"$FXT" record -o small/none.fxt -- "$apps/sequence" 300000 2>none.err
+	is "no room for the join: what is said" "1 0" \
+		"$(grep -c ' records LOST (.*), at least$' none.err) $(grep -c 'nothing lost' none.err)"
+	rm -rf small/.fxt-parts.*
+	"$FXT" record -q -j -o small/none.fxt -- "$apps/sequence" 300000 2>none.err
+	is "no room for the join: JSON" "True True" "$(tail -n 1 none.err | python3 -c '
+import json, sys
+said = json.load(sys.stdin)
+print(said["file"] is None and ".fxt-parts." in said["parts"], said["dropped_at_least"] > 0)')"
+	rm -rf small/.fxt-parts.*
+
 	# The agent waits for room, which there is as soon as it has said so.
 	fallocate -l 5m small/filler
 	mkfifo said

@@ -257,7 +257,7 @@ static bool collect(struct recording *r)
 	if (!parts.count && !archive) {
 		ok = false;
 	} else if (!join(r, &parts, path)) {
-		fxt_error(NULL, "the parts of the trace are left in %s", r->directory);
+		fxt_record_not_joined(o, &r->merge, &r->run, r->directory);
 	} else {
 		fxt_untraced_finish(&r->merge.untraced);
 		if (o->compresses)

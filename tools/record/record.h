@@ -52,6 +52,9 @@ int fxt_record_watch(const struct fxt_record_options *o);
 void fxt_record_summary(const struct fxt_record_options *o, const struct fxt_merge *m,
 			const struct fxt_run *run, const char *path);
 
+/* Says, or writes as JSON, that no trace could be made and what is known to be lost; the parts are left. */
+void fxt_record_not_joined(const struct fxt_record_options *o, const struct fxt_merge *m,
+			   const struct fxt_run *run, const char *directory);
 /* Prints the line of summary for what fxt merge has joined. */
 void fxt_merge_summary(const struct fxt_merge *m, const char *path);
 

@@ -207,6 +207,29 @@ void fxt_record_summary(const struct fxt_record_options *o, const struct fxt_mer
 	advise(o, m);
 }
 
+void fxt_record_not_joined(const struct fxt_record_options *o, const struct fxt_merge *m,
+			   const struct fxt_run *run, const char *directory)
+{
+	struct fxt_json j = {.out = stderr, .one_line = true};
+	uint64_t dropped = fxt_lost_dropped(m->lost);
+
+	fxt_error(NULL, "the parts of the trace are left in %s", directory);
+	if (!o->json) {
+		if (dropped && !o->quiet)
+			fxt_error(NULL, "%s records LOST%s%s%s, at least", fxt_count(dropped).text,
+				  m->reason ? " (" : "", m->reason ? m->reason : "", m->reason ? ")" : "");
+		return;
+	}
+	fxt_json_object(&j, NULL);
+	fxt_json_null(&j, "file");
+	fxt_json_string(&j, "parts", directory);
+	fxt_json_i64(&j, "status", run->status);
+	fxt_json_u64(&j, "wall_ns", run->wall_ns);
+	/* The parts have not all been read, so there may be more. */
+	fxt_json_u64(&j, "dropped_at_least", dropped);
+	fxt_json_end(&j);
+}
+
 void fxt_merge_summary(const struct fxt_merge *m, const char *path)
 {
 	say_damaged(m);
