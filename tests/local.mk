@@ -229,6 +229,7 @@ APPS_C = \
 	tests/apps/objects_blocks \
 	tests/apps/noted \
 	tests/apps/obeys \
+	tests/apps/outlives \
 	tests/apps/owns \
 	tests/apps/pools \
 	tests/apps/process \
@@ -378,6 +379,7 @@ E2E_TESTS = \
 	tests/check_registers.sh \
 	tests/check_rooms.sh \
 	tests/e2e/arguments.sh \
+	tests/e2e/after.sh \
 	tests/e2e/budget.sh \
 	tests/e2e/callers.sh \
 	tests/e2e/causes.sh \

@@ -200,8 +200,12 @@ WITNESS_FILES = \
 	tools/witness/witness_trace.h
 
 RECORD_FILES = \
+	tools/record/afterwards.c \
+	tools/record/afterwards.h \
 	tools/record/bystander.c \
 	tools/record/bystander.h \
+	tools/record/descendants.c \
+	tools/record/descendants.h \
 	tools/record/init.c \
 	tools/record/init.h \
 	tools/record/keep_pid.c \
@@ -210,6 +214,7 @@ RECORD_FILES = \
 	tools/record/record.c \
 	tools/record/record.h \
 	tools/record/record_env.c \
+	tools/record/record_options.c \
 	tools/record/record_say.c \
 	tools/record/run.c \
 	tools/record/run.h \

@@ -148,7 +148,7 @@ left()
 
 	rm -f left.fxt
 	exec 3<>hold
-	"$FXT" record -q -o left.fxt "$@" -- "$app" left $count hold >left.out 2>left.err ||
+	"$FXT" record -q --detach -o left.fxt "$@" -- "$app" left $count hold >left.out 2>left.err ||
 		fail "left $*: exit status $?: $(cat left.err)"
 	# The child that still runs waits for this byte, and ends when it gets the byte.
 	trace left left.fxt >found

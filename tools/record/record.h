@@ -1,5 +1,6 @@
 /* fxt record runs a command traced and joins what its processes left. record.c is the command itself,
- * record_env.c turns its options into the agent's variables, and record_say.c prints how it went. */
+ * record_options.c reads its options, record_env.c turns them into the agent's variables, and record_say.c
+ * prints how it went. */
 #ifndef FXT_TOOLS_RECORD_H
 #define FXT_TOOLS_RECORD_H
 
@@ -35,9 +36,14 @@ struct fxt_record_options {
 	char *shared;                   /* path of the memory that the processes share: shared.h */
 	const char *follow, *on_full, *signal, *start, *trigger, *trigger_keep;
 	enum fxt_keep keep;             /* whether the command is executed in this process's place */
+	bool is_detached;               /* recording ends with the command, whoever goes on */
 	bool compresses, quiet, json;
 	char **command;
 };
+
+/* Reads the command line. Ends the program after a message if it is wrong. */
+void fxt_record_parse(struct fxt_record_options *o, int argc, char **argv);
+void fxt_record_options_free(struct fxt_record_options *o);
 
 /* Sets LD_PRELOAD and the agent's variables in this process's environment, which the command inherits.
  * `sanitizer` is what fxt_program_check() has set. `manager` is the path of a manager's socket, or NULL. */

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/statvfs.h>
 
+#include "descendants.h"
 #include "record.h"
 #include "tools/common/message.h"
 #include "tools/printing/json.h"
@@ -127,6 +128,15 @@ static void summary_json(const struct fxt_merge *m, const struct fxt_run *run, c
 	fxt_json_u64(&j, "blocks_not_kept", m->lost[FXT_LOSS_BLOCKS]);
 	fxt_json_u64(&j, "stacks_not_kept", m->lost[FXT_LOSS_STACKS]);
 	fxt_json_u64(&j, "given_up", m->given_up);
+	fxt_json_array(&j, "still_running");
+	for (size_t i = 0; i < run->left_count; i++) {
+		fxt_json_object(&j, NULL);
+		fxt_json_i64(&j, "pid", run->left[i].pid);
+		fxt_json_string(&j, "name", run->left[i].name);
+		fxt_json_bool(&j, "was_recorded", run->left[i].has_agent);
+		fxt_json_end(&j);
+	}
+	fxt_json_end(&j);
 	fxt_json_object(&j, "categories");
 	for (size_t i = 0; i < m->category_count; i++) {
 		fxt_json_object(&j, m->categories[i].name);
@@ -142,6 +152,23 @@ static void say_damaged(const struct fxt_merge *m)
 {
 	if (m->damaged)
 		fxt_error(NULL, "%" PRIu64 " damaged records were left out", m->damaged);
+}
+
+/* Says which descendants of the command go on. */
+static void say_left(const struct fxt_run *run)
+{
+	enum { SHOWN = 5 };
+	char *names = fxt_strdup("");
+
+	for (size_t i = 0; i < run->left_count && i < SHOWN; i++)
+		names = with(names, fxt_format("%s %d%s", run->left[i].name, (int)run->left[i].pid,
+					       run->left[i].has_agent ? "" : " (untraced)"));
+	if (run->left_count)
+		fxt_error(NULL, "%zu process%s still run%s, and what %s from here on is not recorded: %s%s",
+			  run->left_count, run->left_count == 1 ? "" : "es", run->left_count == 1 ? "s" : "",
+			  run->left_count == 1 ? "it does" : "they do", names,
+			  run->left_count > SHOWN ? ", ..." : "");
+	free(names);
 }
 
 static void say(const struct fxt_merge *m, const char *duration, const char *path)
@@ -203,6 +230,7 @@ void fxt_record_summary(const struct fxt_record_options *o, const struct fxt_mer
 		return;
 	if (wants_all(o))
 		say_untraced(&m->untraced);
+	say_left(run);
 	say(m, fxt_duration(run->wall_ns).text, path);
 	advise(o, m);
 }

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "descendants.h"
 #include "init.h"
 #include "signals.h"
 #include "tools/common/kernel_clock.h"
@@ -106,8 +107,10 @@ int fxt_run_refused(const char *program, int error)
 	return error == ENOENT ? FXT_STATUS_NOT_FOUND : FXT_STATUS_CANNOT_RUN;
 }
 
-int fxt_run(char **argv, struct fxt_run *run, pid_t stands_for, fxt_run_meanwhile *meanwhile, void *context)
+int fxt_run(char **argv, struct fxt_run *run, pid_t stands_for, fxt_run_meanwhile *meanwhile,
+	    fxt_run_afterwards *afterwards, void *context)
 {
+	struct fxt_descendants *descendants = fxt_descendants_adopt();
 	struct fxt_signals *signals;
 	int report[2];
 	int error = 0;
@@ -125,11 +128,12 @@ int fxt_run(char **argv, struct fxt_run *run, pid_t stands_for, fxt_run_meanwhil
 	close(report[1]);
 	if (run->pid < 0)
 		fxt_error(NULL, "fork: %s", strerror(errno));
-	fxt_signals_hand_on(signals, run->pid);
+	fxt_signals_hand_on(signals, run->pid, descendants);
 	if (run->pid < 0) {
 		close(report[0]);
 		return FXT_STATUS_FAILED;
 	}
+	fxt_descendants_begin(descendants, run->pid, run->other);
 	do
 		n = read(report[0], &error, sizeof(error));
 	while (n < 0 && errno == EINTR);
@@ -137,6 +141,9 @@ int fxt_run(char **argv, struct fxt_run *run, pid_t stands_for, fxt_run_meanwhil
 	if (meanwhile)
 		meanwhile(context, run->pid);
 	wait_for(run, signals);
+	fxt_descendants_reaped(descendants);
+	if (n != sizeof(error))
+		afterwards(context, descendants);
 	run->wall_ns = fxt_clock_ns(CLOCK_MONOTONIC) - start_ns;
 	return n == sizeof(error) ? fxt_run_refused(argv[0], error) : 0;
 }

@@ -23,7 +23,7 @@ enum {
 	USUAL_MAX_MB = 1024,            /* FXT_MAX_SIZE_MB has this default too */
 };
 
-static const uint64_t LAST_WAIT_NS = 500000000, STEP_NS = 1000000000;
+static const uint64_t STEP_NS = 1000000000;
 
 /* -- Whether there is a manager ----------------------------------------------------------------- */
 
@@ -196,11 +196,10 @@ static bool can_be_read(int fd)
 }
 
 /* Handles what happens until a time by CLOCK_MONOTONIC (0: however late), or until the signal that is kept
- * has come often enough, or until `process` can be read (-1: there is none). Returns true if the process can
- * be read. */
+ * has come often enough, or until `process` can be read. Returns true if the process can be read. */
 static bool serve_until(struct fxt_saver *s, uint64_t end_ns, int process)
 {
-	while (process < 0 || !can_be_read(process)) {
+	while (!can_be_read(process)) {
 		uint64_t now_ns = fxt_now_ns();
 
 		if ((end_ns && now_ns >= end_ns) || (s->signals && fxt_run_kept() >= s->signals))
@@ -209,11 +208,6 @@ static bool serve_until(struct fxt_saver *s, uint64_t end_ns, int process)
 						      ? (int)((end_ns - now_ns) / 1000000 + 1)
 						      : (int)(STEP_NS / 1000000));
 		follow(s);
-		if (process < 0 && !s->manager.session.count) {
-			fxt_manager_catch_up(&s->manager);
-			if (!s->manager.session.count)
-				return true;
-		}
 	}
 	return true;
 }
@@ -242,18 +236,32 @@ bool fxt_saver_serve(struct fxt_saver *s, pid_t pid)
 	has_ended = serve_process(s, process);
 	close(process);
 	fxt_manager_catch_up(&s->manager);
-	if (has_ended && s->manager.session.count && s->manager.session.state != FXT_SESSION_READY)
-		serve_until(s, fxt_now_ns() + LAST_WAIT_NS, -1);
 	return has_ended;
 }
 
-/* Notes which programs still run, and says so. */
-static void note_running(struct fxt_saver *s, bool quiet)
+bool fxt_saver_step(struct fxt_saver *s, unsigned most_ms)
+{
+	if (s->manager.session.state == FXT_SESSION_READY)
+		return false;
+	if ((s->stop_ns && fxt_now_ns() >= s->stop_ns) || (s->signals && fxt_run_kept() >= s->signals))
+		return false;
+	fxt_manager_step(&s->manager, (int)most_ms);
+	follow(s);
+	return true;
+}
+
+bool fxt_saver_has_programs(struct fxt_saver *s)
+{
+	if (!s->manager.session.count)
+		fxt_manager_catch_up(&s->manager);
+	return s->manager.session.count;
+}
+
+/* Notes which programs still run. */
+static void note_running(struct fxt_saver *s)
 {
 	const struct fxt_session *session = &s->manager.session;
 	uint64_t now_ns = fxt_now_ns();
-	pid_t pid = 0;
-	size_t running = 0;
 	bool fresh;
 
 	for (size_t i = 0; i < session->count; i++) {
@@ -265,20 +273,14 @@ static void note_running(struct fxt_saver *s, bool quiet)
 			slot->value[0] = now_ns;
 			slot->value[1] = (uint64_t)p->pid;
 		}
-		running += p->id != 0;
-		pid = p->id ? p->pid : pid;
 	}
-	if (running && !quiet)
-		fxt_error(NULL, "%zu process%s of it still run%s (%d): what %s from here on is not recorded",
-			  running, running == 1 ? "" : "es", running == 1 ? "s" : "", (int)pid,
-			  running == 1 ? "it does" : "they do");
 }
 
-bool fxt_saver_finish(struct fxt_saver *s, bool quiet)
+bool fxt_saver_finish(struct fxt_saver *s)
 {
 	const struct fxt_archive *archive = &s->manager.session.archive;
 
-	note_running(s, quiet);
+	note_running(s);
 	s->stop_ns = 0;
 	s->signals = 0;
 	/* If recording has not begun, there is no session that would close the archive. */

@@ -38,16 +38,22 @@ struct fxt_saver {
  * files do. */
 bool fxt_saver_begin(struct fxt_saver *s, const struct fxt_record_options *o, const char *directory);
 
-/* Saves until process `pid`, a child of this one, has ended, and then for half a second at most while
- * other programs of the run are about to end. The child is not reaped. Returns false if it still runs,
- * because the time is over for which the options want recording; then fxt_saver_finish() is due, and after
- * that this function again. Programs record nothing meanwhile. */
+/* Saves until process `pid`, a child of this one, has ended. The child is not reaped. Returns false if it
+ * still runs, because the time is over for which the options want recording; then fxt_saver_finish() is
+ * due, and after that this function again. Programs record nothing meanwhile. */
 bool fxt_saver_serve(struct fxt_saver *s, pid_t pid);
 
-/* Saves what is left, and ends recording in all programs that still run; a message says so unless `quiet`
- * is set. Then the archive is whole. Returns whether the archive was followed to its end, so that `merge`
- * is ready to have parts appended, by fxt_join_archive(). */
-bool fxt_saver_finish(struct fxt_saver *s, bool quiet);
+/* Saves what comes within `most_ms` milliseconds, after fxt_saver_serve(). Returns false if the time is
+ * over for which the options want recording. */
+bool fxt_saver_step(struct fxt_saver *s, unsigned most_ms);
+
+/* Returns whether programs are connected, when what they have sent already was handled. */
+bool fxt_saver_has_programs(struct fxt_saver *s);
+
+/* Saves what is left, and ends recording in all programs that still run. Then the archive is whole. Returns
+ * whether the archive was followed to its end, so that `merge` is ready to have parts appended, by
+ * fxt_join_archive(). */
+bool fxt_saver_finish(struct fxt_saver *s);
 
 /* Ends the manager, after fxt_saver_finish(). */
 void fxt_saver_end(struct fxt_saver *s);

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "bystander.h"
+#include "descendants.h"
 #include "tools/common/kernel_clock.h"
 #include "tools/common/message.h"
 
@@ -45,6 +46,7 @@ struct fxt_signals {
 	pthread_t thread;
 	pthread_mutex_t lock;           /* of the child, which may end, and of the bystander */
 	volatile pid_t child;           /* 0: it has ended */
+	struct fxt_descendants *descendants;
 	/* of the thread alone, the oldest first */
 	struct waiting waiting[MOST_WAITING];
 	size_t waiting_count;
@@ -169,6 +171,18 @@ static void settle(struct fxt_signals *s, bool is_all)
 	memmove(s->waiting, s->waiting + due, s->waiting_count * sizeof(*s->waiting));
 }
 
+/* Returns whether the signal is meant to end a job, whoever has sent it. */
+static bool ends_job(const struct fxt_signals *s, const siginfo_t *info)
+{
+	switch (info->si_signo) {
+	case SIGINT:
+	case SIGTERM:
+	case SIGQUIT:
+	case SIGHUP: return info->si_code > 0 || info->si_pid != s->child || !s->child;
+	default: return false;
+	}
+}
+
 static void *hand_on(void *context)
 {
 	struct fxt_signals *s = context;
@@ -176,9 +190,13 @@ static void *hand_on(void *context)
 	siginfo_t info;
 
 	for (;;) {
+		bool has_come;
+
 		wait = s->waiting_count ? &step : NULL;
-		if ((wait ? sigtimedwait(&s->taken, &info, wait) : sigwaitinfo(&s->taken, &info)) > 0 &&
-		    info.si_code <= 0 && info.si_pid != getpid() && info.si_pid != s->child) {
+		has_come = (wait ? sigtimedwait(&s->taken, &info, wait) : sigwaitinfo(&s->taken, &info)) > 0;
+		if (has_come && ends_job(s, &info))
+			fxt_descendants_leave(s->descendants);
+		if (has_come && info.si_code <= 0 && info.si_pid != getpid() && info.si_pid != s->child) {
 			if (s->waiting_count == MOST_WAITING)
 				settle(s, true);
 			s->waiting[s->waiting_count++] =
@@ -189,9 +207,10 @@ static void *hand_on(void *context)
 	return NULL;
 }
 
-void fxt_signals_hand_on(struct fxt_signals *s, pid_t child)
+void fxt_signals_hand_on(struct fxt_signals *s, pid_t child, struct fxt_descendants *descendants)
 {
 	s->child = child;
+	s->descendants = descendants;
 	if (child > 0)
 		fxt_bystander_begin(&s->bystander);
 	pthread_create(&s->thread, NULL, hand_on, s);

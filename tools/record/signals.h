@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+struct fxt_descendants;
 struct fxt_signals;
 
 /* Returns whether fxt record keeps the signal for itself: those that cannot be caught, those for faults
@@ -24,8 +25,10 @@ struct fxt_signals *fxt_signals_take(int kept, void (*note)(int number));
  * arrive when the mask is restored. */
 void fxt_signals_give_back(const struct fxt_signals *s);
 
-/* Hands signals on to the child from now on; a `child` of -1 means that there is none to come. */
-void fxt_signals_hand_on(struct fxt_signals *s, pid_t child);
+/* Hands signals on to the child from now on; a `child` of -1 means that there is none to come. Whoever
+ * wants to end fxt record or its job, by Ctrl-C for instance, also wants to leave the descendants of the
+ * command. */
+void fxt_signals_hand_on(struct fxt_signals *s, pid_t child, struct fxt_descendants *descendants);
 
 /* Waits until the child has ended, reaps it, and sets its status. No signal can go to another process
  * that has got the child's number. */

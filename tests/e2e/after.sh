@@ -1,0 +1,106 @@
+#!/bin/bash
+# Descendants of the command go on when it has ended, as a daemon does. fxt record records them to their end,
+# whatever they have recorded before, unless somebody leaves them; and says which go on then.
+# shellcheck source=lib.sh
+. "${abs_top_srcdir:?}/tests/e2e/lib.sh"
+need python3
+
+count=$((1 + seed % 500)) status=$((1 + seed % 100))
+mkfifo gate
+
+# follow NAME OPTION... -- COMMAND...: runs it under fxt record, as process $recorder, with its trace in
+# NAME.fxt. Returns when the command has ended and fxt record says who goes on.
+follow()
+{
+	local name=$1
+	shift
+
+	# Without job control, what the shell starts in the background ignores SIGINT.
+	env --default-signal "$FXT" record -o "$name.fxt" "$@" 2>"$name.err" &
+	recorder=$!
+	background=$recorder
+	until_deadline grep -q 'has ended; what goes on is recorded' "$name.err"
+}
+
+# over NAME: waits for fxt record, and checks its status and the trace.
+over()
+{
+	wait $recorder
+	is "$1: status" $status $?
+	background=
+	valid ${2-} "$1.fxt"
+}
+
+calls()
+{
+	fxt dump "$1.fxt" | grep -c 'io:access .*/nowhere/'
+}
+
+# A daemon is recorded to its end, in each mode, however many forks have made it and whatever it does before.
+for forks in 1 2 3; do
+	for mode in streaming oneshot circular; do
+		name=$mode.$forks ring=
+		test $mode != circular || ring=--ring
+		follow $name -m $mode -- "$apps/outlives" $forks gate $count $status
+		echo >gate
+		over $name $ring
+		is "$name: calls of the daemon" $count "$(calls $name)"
+		is "$name: who goes on" 0 "$(grep -c 'still run' $name.err)"
+	done
+done
+
+# What a shell leaves in the background is one too.
+follow shell -- sh -c "'$apps/outlives' 0 gate $count 0 & exit $status"
+echo >gate
+over shell
+is "in the background: calls" $count "$(calls shell)"
+
+# A signal leaves it: it goes on untraced.
+for signal in INT TERM HUP; do
+	follow left.$signal -- sh -c "trap '' $signal; '$apps/outlives' 2 gate $count $status"
+	kill -$signal $recorder
+	over left.$signal
+	is "left by $signal: who goes on" 1 \
+		"$(grep -c 'process still runs, .* is not recorded: outlives [0-9]*$' left.$signal.err)"
+	echo >gate
+	is "left by $signal: calls" 0 "$(calls left.$signal)"
+done
+"$FXT" record --detach --json -o detached.fxt -- "$apps/outlives" 2 gate $count $status 2>said
+is "--detach: status" $status $?
+is "--detach: who goes on" "[('outlives', True)]" "$(python3 -c 'import json, sys
+print([(p["name"], p["was_recorded"]) for p in json.load(open("said"))["still_running"]])')"
+valid detached.fxt
+echo >gate
+
+# A command that a signal has ended did not start anything that is to go on.
+"$FXT" record -q -o killed.fxt -- sh -c "'$apps/outlives' 0 gate $count 0 & kill -KILL \$\$"
+is "a command that is killed: status" 137 $?
+echo >gate
+valid killed.fxt
+
+# Nobody waits for a descendant that is not to be recorded.
+"$FXT" record -o none.fxt --follow=none -- sh -c "'$apps/outlives' 0 gate $count 0 & exit $status" 2>err
+is "not followed: status" $status $?
+is "not followed: who goes on" 1 "$(grep -c 'process still runs, .*: outlives' err)"
+echo >gate
+valid none.fxt
+
+# Orphans are reaped at once, as by an init.
+cat >orphans.py <<'END'
+import os, time
+end, begin = os.pipe()
+if os.fork() == 0:
+    if os.fork() == 0:
+        os.write(begin, str(os.getpid()).encode())
+        os._exit(0)
+    os._exit(0)
+os.wait()
+orphan = int(os.read(end, 20))
+deadline = time.monotonic() + 20
+while time.monotonic() < deadline and os.path.exists(f"/proc/{orphan}"):
+    time.sleep(0.001)
+print("reaped" if not os.path.exists(f"/proc/{orphan}") else "left")
+END
+"$FXT" record -q -o orphans.fxt -- python3 orphans.py >out
+is "an orphan of a command that goes on" reaped "$(cat out)"
+valid orphans.fxt
