@@ -50,6 +50,7 @@ AGENT_SOURCES = \
 	agent/base/printf.c \
 	agent/base/printf.h \
 	agent/base/reach.h \
+	agent/base/run_key.c \
 	agent/base/stack.h \
 	agent/base/strings.def \
 	agent/base/thread_parts.h \

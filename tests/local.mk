@@ -432,6 +432,7 @@ E2E_TESTS = \
 	tests/e2e/streams.sh \
 	tests/e2e/throngs.sh \
 	tests/e2e/top.sh \
+	tests/e2e/users.sh \
 	tests/e2e/versions.sh \
 	tests/e2e/witness.sh
 # What the scripts share, sourced or called by them.

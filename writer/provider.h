@@ -118,6 +118,10 @@ enum fxt_manager_request {
 	 * that the page of gates that its parent has. The descriptor of the memory comes along, and the
 	 * process records already; without one it waits. Text: as of FXT_PROVIDER_REGISTER. */
 	FXT_PROVIDER_FORKED = 0x204,
+	/* The first message of a connection that came by the abstract name of fxt record's socket. Text:
+	 * the secret of FXT_RUN, of FXT_RUN_SECRET_BYTES, and then a line of text if data32 is
+	 * FXT_KEY_SAYS. data32: enum fxt_key_wish. */
+	FXT_PROVIDER_KEY = 0x205,
 
 	/* From the manager. TRACE_PROVIDER_BUFFER_SAVED, with the values of the request. */
 	FXT_MANAGER_BUFFER_SAVED = 0x100,
@@ -143,7 +147,16 @@ enum fxt_manager_request {
 	FXT_MANAGER_FULL = 0x215,
 	/* The answer to FXT_PROVIDER_ENDING: what the process had recorded before is in the archive. */
 	FXT_MANAGER_ALL_SAVED = 0x216,
+	/* The answer to FXT_PROVIDER_KEY with FXT_KEY_SHARED. The descriptor of the memory comes along
+	 * that the processes of a run share. */
+	FXT_MANAGER_SHARED = 0x217,
 };
+
+/* What is to follow FXT_PROVIDER_KEY: REGISTER or the like; FXT_MANAGER_SHARED; or nothing, because there
+ * was a line of text that the manager prints. */
+enum fxt_key_wish { FXT_KEY_JOINS, FXT_KEY_SHARED, FXT_KEY_SAYS };
+
+enum { FXT_RUN_NAME_BYTES = 16, FXT_RUN_SECRET_BYTES = 32 };
 
 enum { FXT_ALERT_NAME_BYTES = 14, FXT_PROVIDER_NAME_BYTES = 100, FXT_PROVIDER_MESSAGE_BYTES = 4096,
        FXT_PROVIDER_TOKEN_BYTES = 16, FXT_PROVIDER_PROOF_BYTES = 20 };

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "agent/base/connection.h"
 #include "agent/emit/clock.h"
 #include "writer/sys.h"
 
@@ -70,6 +71,9 @@ static struct fxt_shared *map_inherited(const char *path)
 	int fd = is_memory_file(path) ? fxt_sys_open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0)
 				      : -1;
 
+	/* The path is that of a process of another user, or leads nowhere behind another root. */
+	if (fd < 0)
+		fd = fxt_run_shared();
 	if (fd < 0)
 		return NULL;
 	if (is_whole(fd))

@@ -42,4 +42,29 @@ void fxt_connection_started(struct fxt_buffer *buffer);
  * on within a second. */
 int fxt_connection_go_on(struct fxt_buffer *buffer);
 
+/* -- run_key.c -- */
+
+/* The way to fxt record for a process that its paths do not lead to: one that has changed its user or its
+ * root. FXT_RUN has the name of an abstract socket, and a word that the manager wants to hear from whoever
+ * comes by that name, because everybody can see the name. */
+
+/* Reads FXT_RUN. Called at start, before the functions below. */
+void fxt_run_key_read(char **environment);
+
+/* Returns whether this process is one of fxt record: FXT_RUN is '-' if there is no manager. */
+bool fxt_run_is_run(void);
+
+/* Returns whether there is such a way. */
+bool fxt_run_has_key(void);
+
+/* Connects an unconnected socket to fxt record. Returns 0 or a negative errno. */
+int fxt_run_connect(int fd);
+
+/* Returns a descriptor of the memory that the processes of the run share (arrows/shared.h), or a negative
+ * errno. Called at start. */
+int fxt_run_shared(void);
+
+/* Has fxt record print a line. It is lost if that cannot be. Any context. */
+void fxt_run_say(const char *line, size_t bytes);
+
 #endif

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "connection.h"
 #include "writer/decimal.h"
 #include "writer/sys.h"
 
@@ -100,7 +101,7 @@ void fxt_log(const char *format, ...)
 	const char *p, *text;
 	int precision;
 
-	if (quiet || !is_standard_error())
+	if (quiet || (!fxt_run_has_key() && !is_standard_error()))
 		return;
 	add(&line, "fxtagent[", 9);
 	add_number(&line, (unsigned long)fxt_sys_getpid());
@@ -134,6 +135,11 @@ void fxt_log(const char *format, ...)
 		}
 	}
 	va_end(list);
+	/* What a program of fxt record prints may be read by another program. */
+	if (fxt_run_has_key()) {
+		fxt_run_say(line.text, line.used);
+		return;
+	}
 	line.text[line.used++] = '\n';
 	put(line.text, line.used);
 }

@@ -1,10 +1,10 @@
 /* Messages to the user: each is one line on standard error, `fxtagent[PID]: ...`. They allocate nothing,
  * never abort and leave errno alone. Any context.
  *
- * Messages are silent under FXT_QUIET (fxt_log_quiet()), and once descriptor 2 is no longer what it was
- * when the process started: then it is a file, a pipe or a socket of the program. A program that is
- * executed takes the descriptor 2 that it inherits for its standard error.
- */
+ * Messages are silent under FXT_QUIET (fxt_log_quiet()), and once descriptor 2 is no longer what it was when
+ * the process started: then it is a file, a pipe or a socket of the program. A program that is executed takes
+ * the descriptor 2 that it inherits for its standard error. Under fxt record that prints the line instead.
+ * */
 #ifndef FXT_LOG_H
 #define FXT_LOG_H
 

@@ -117,7 +117,8 @@ static int make_file(int connected)
 			fxt_error_name(connected), path);
 	if (!error)
 		error = make_buffer(A_FILE, path);
-	if (error)
+	/* Under fxt record that tells of the program, and what this prints may be read by another. */
+	if (error && !fxt_run_is_run())
 		fxt_log("FXT_OUTPUT: cannot write %s: %s; the program runs untraced", path,
 			fxt_error_name(error));
 	fxt_sys_munmap(path, FXT_PATH_BYTES);

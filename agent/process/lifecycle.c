@@ -8,6 +8,7 @@
 
 #include "agent/base/connection.h"
 #include "agent/base/log.h"
+#include "agent/base/connection.h"
 #include "agent/base/parts.h"
 #include "agent/descriptors/endpoint.h"
 #include "agent/descriptors/fd_slots.h"
@@ -59,6 +60,7 @@ bool fxt_agent_start(const struct fxt_call_names *calls)
 		return false;
 	fxt_follow_forbid(environment);
 	fxt_log_start();
+	fxt_run_key_read(environment);
 	/* A privileged program is not traced, even if the loader has loaded this library into it. */
 	accepted = !getauxval(AT_SECURE) && fxt_config_read(&fxt_agent.config, environment);
 	find_program();

@@ -50,6 +50,7 @@ struct fxt_client {
 	pid_t pid;
 	uint64_t koid;                  /* the process's id in its trace, as it says itself */
 	enum fxt_client_state state;
+	bool may_register;              /* it is of our user, or has said the secret */
 	unsigned asked;                 /* how many INITIALIZE it has not answered yet */
 	unsigned starts, stops;         /* how many START and STOP it has not answered yet */
 	bool is_known;                  /* its version of the packets is known: STARTED or FORKED has come */

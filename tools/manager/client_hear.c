@@ -6,12 +6,14 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "client_parts.h"
+#include "tools/printing/print.h"
 #include "writer/buffer.h"
 
 /* Receives a message. Returns its size, 0 at the end of the connection, or -1. *fd is the descriptor that
@@ -185,6 +187,7 @@ static bool is_well_formed(const struct fxt_packet *packet, size_t bytes)
 	case FXT_PROVIDER_INITIALIZED:
 		return !packet->reserved && (!bytes || bytes == FXT_PROVIDER_PROOF_BYTES);
 	case FXT_PROVIDER_REGISTER:
+	case FXT_PROVIDER_KEY:
 	case FXT_PROVIDER_FORKED: return !packet->reserved;
 	case FXT_PROVIDER_SAVE_BUFFER: return !bytes && !packet->reserved;
 	case FXT_PROVIDER_STARTED: return !bytes && !packet->reserved && !packet->data64;
@@ -306,6 +309,28 @@ static bool may_save(const struct fxt_client *p, const struct fxt_session *sessi
 	       session->config.mode == FXT_BUFFERING_STREAMING;
 }
 
+/* A program has come by the name that everybody can see. */
+static const char *hear_key(struct fxt_client *p, struct fxt_session *session,
+			    const struct fxt_packet *packet, const char *text, size_t bytes)
+{
+	struct fxt_text line = {.text = text + FXT_RUN_SECRET_BYTES,
+				.bytes = (uint32_t)bytes - FXT_RUN_SECRET_BYTES};
+	char *printable;
+
+	if (!*session->secret || bytes < FXT_RUN_SECRET_BYTES ||
+	    memcmp(text, session->secret, FXT_RUN_SECRET_BYTES) != 0)
+		return "it does not know the secret of this run";
+	p->may_register = true;
+	if (packet->data32 == FXT_KEY_SHARED && session->shared >= 0)
+		fxt_client_say_with(p, (struct fxt_packet){FXT_MANAGER_SHARED, 0, 0, 0}, "", session->shared);
+	if (packet->data32 == FXT_KEY_SAYS) {
+		printable = fxt_printable(&line, FXT_PROVIDER_MESSAGE_BYTES, false);
+		fprintf(stderr, "%s\n", printable);
+		free(printable);
+	}
+	return NULL;
+}
+
 /* Does what a message asks for. Returns NULL, or how it breaks the protocol. */
 static const char *act(struct fxt_client *p, struct fxt_session *session, const struct fxt_packet *packet,
 		       const char *text, size_t bytes, int fd)
@@ -314,11 +339,17 @@ static const char *act(struct fxt_client *p, struct fxt_session *session, const 
 
 	if (!is_well_formed(packet, bytes))
 		return "it sent a packet that is malformed";
+	if (!p->may_register && packet->request != FXT_PROVIDER_KEY)
+		return "it is another user's";
 	switch (packet->request) {
 	case FXT_PROVIDER_REGISTER:
 		if (!is_connected)
 			break;
 		return hear_register(p, session, packet, text, bytes);
+	case FXT_PROVIDER_KEY:
+		if (!is_connected || p->may_register)
+			break;
+		return hear_key(p, session, packet, text, bytes);
 	case FXT_PROVIDER_FORKED:
 		if (!is_connected)
 			break;
@@ -372,7 +403,7 @@ bool fxt_client_hear(struct fxt_client *p, struct fxt_session *session, const ch
 		struct fxt_packet packet;
 		char text[FXT_PROVIDER_MESSAGE_BYTES - sizeof(struct fxt_packet)];
 	} message;
-	bool is_new = p->state == FXT_CLIENT_CONNECTED;
+	bool is_new = p->state == FXT_CLIENT_CONNECTED && p->may_register;
 	ssize_t bytes;
 	int fd;
 

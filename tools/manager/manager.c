@@ -7,11 +7,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -131,9 +135,39 @@ bool fxt_manager_listen(struct fxt_manager *m, const char *path)
 	return false;
 }
 
+char *fxt_manager_listen_to_all(struct fxt_manager *m, int shared)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	const socklen_t bytes = offsetof(struct sockaddr_un, sun_path) + 1 + FXT_RUN_NAME_BYTES;
+	uint64_t random[3];
+	char name[FXT_RUN_NAME_BYTES + 1];
+	int fd;
+
+	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+		return NULL;
+	snprintf(name, sizeof(name), "%016" PRIx64, random[0]);
+	memcpy(address.sun_path + 1, name, FXT_RUN_NAME_BYTES);
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return NULL;
+	if (bind(fd, (const struct sockaddr *)&address, bytes) != 0 || listen(fd, BACKLOG) != 0) {
+		close(fd);
+		return NULL;
+	}
+	m->second = fd;
+	m->session.shared = shared;
+	snprintf(m->session.secret, sizeof(m->session.secret), "%016" PRIx64 "%016" PRIx64, random[1],
+		 random[2]);
+	return fxt_format("%s%s", name, m->session.secret);
+}
+
 void fxt_manager_unlisten(struct fxt_manager *m)
 {
 	struct stat status;
+
+	if (m->second > 0)
+		close(m->second);
+	m->second = 0;
 
 	if (m->listener < 0)
 		return;
@@ -176,12 +210,12 @@ static bool may_come(int fd)
 
 /* Accepts a connection and closes it, although there is no descriptor left for it. Otherwise it would stay
  * there, and wake the loop without end. */
-static void refuse_one(struct fxt_manager *m)
+static void refuse_one(struct fxt_manager *m, int listener)
 {
 	int fd;
 
 	close(m->spare);
-	fd = accept4(m->listener, NULL, NULL, SOCK_CLOEXEC);
+	fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 	if (fd >= 0) {
 		m->refused++;
 		close(fd);
@@ -211,12 +245,12 @@ static bool end_most_silent(struct fxt_manager *m)
 }
 
 /* Accepts what has come, but no more than EVENTS, because others wait. */
-static void accept_some(struct fxt_manager *m)
+static void accept_some(struct fxt_manager *m, int listener)
 {
 	struct fxt_session *session = &m->session;
 
 	for (unsigned i = 0; i < EVENTS; i++) {
-		int fd = accept4(m->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		struct fxt_client *p;
 
 		if (fd < 0) {
@@ -224,15 +258,17 @@ static void accept_some(struct fxt_manager *m)
 				return;
 			if (end_most_silent(m))
 				continue;
-			refuse_one(m);
+			refuse_one(m, listener);
 			return;
 		}
-		if (!may_come(fd) || (session->count >= MOST_PROVIDERS && !end_most_silent(m))) {
+		if ((listener == m->listener && !may_come(fd)) ||
+		    (session->count >= MOST_PROVIDERS && !end_most_silent(m))) {
 			m->refused++;
 			close(fd);
 			continue;
 		}
 		p = fxt_client_new(fd, fxt_now_ns());
+		p->may_register = listener == m->listener;
 		session->clients = fxt_grow(session->clients, &session->capacity, session->count + 1,
 					    sizeof(*session->clients));
 		session->clients[session->count++] = p;
@@ -337,7 +373,7 @@ static void serve(struct fxt_manager *m, struct fxt_client *p, bool is_over)
 	const char *why = NULL;
 	bool goes_on;
 
-	if (is_new && is_controller(p->fd)) {
+	if (is_new && p->may_register && is_controller(p->fd)) {
 		become_controller(m, p);
 		return;
 	}
@@ -396,7 +432,9 @@ bool fxt_manager_step(struct fxt_manager *m, int most_ms)
 	for (int i = 0; i < count; i++) {
 		any |= events[i].data.ptr != &m->wakes;
 		if (events[i].data.ptr == &m->listener) {
-			accept_some(m);
+			accept_some(m, m->listener);
+		} else if (events[i].data.ptr == &m->second) {
+			accept_some(m, m->second);
 		} else if (is_listed(m, events[i].data.ptr)) {
 			serve_controller(m, events[i].data.ptr);
 		} else if (find(m, events[i].data.ptr) < m->session.count) {
@@ -440,6 +478,8 @@ void fxt_manager_begin(struct fxt_manager *m)
 	m->session.context = m;
 	m->epoll = epoll_create1(EPOLL_CLOEXEC);
 	watch(m, m->listener, &m->listener);
+	if (m->second > 0)
+		watch(m, m->second, &m->second);
 }
 
 /* Accepts no more, and terminates the session. */

@@ -17,6 +17,7 @@ struct fxt_manager {
 	dev_t device;                   /* of the socket, too */
 	ino_t inode;
 	int listener, epoll;
+	int second;                     /* a listener with an abstract name, or 0: there is none */
 	char wakes;                     /* its address stands for descriptors that only end a wait */
 	int spare;                      /* is closed to refuse a connection when no descriptor is left */
 	struct fxt_session session;
@@ -34,6 +35,12 @@ char *fxt_manager_path(const char *given);
 /* Makes the socket, which only its owner may use. One that a dead manager has left is replaced. Returns false
  * after a message. */
 bool fxt_manager_listen(struct fxt_manager *m, const char *path);
+
+/* Makes a socket besides, with an abstract name: it is reached by programs that the path does not lead to,
+ * as by one that has changed its user or its root. Everybody can see the name, so such a program has to
+ * say a secret, which is random as the name is; `shared` is a descriptor that it gets if it asks for it
+ * (-1: there is none). Returns the value for FXT_RUN, which the caller frees, or NULL. */
+char *fxt_manager_listen_to_all(struct fxt_manager *m, int shared);
 
 /* Removes the socket and closes it. Does nothing if that has been done. */
 void fxt_manager_unlisten(struct fxt_manager *m);

@@ -94,6 +94,11 @@ struct fxt_session {
 	size_t count, capacity;
 	struct fxt_gates gates;
 
+	/* What programs get that come by the abstract name of the socket (manager.h): first they have to
+	 * say the secret; empty: nobody comes so. `shared` is the memory of the run, or -1. */
+	char secret[FXT_RUN_SECRET_BYTES + 1];
+	int shared;
+
 	/* Are told of what happens; may be NULL. `context` is theirs. */
 	void (*on_state)(void *context, enum fxt_session_state state);
 	void (*on_alert)(void *context, const char *name);

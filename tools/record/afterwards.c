@@ -26,7 +26,8 @@ static const uint64_t GRACE_NS = 500000000, MOST_LOOK_NS = 2000000000;
  * Returns false if recording is to stop. */
 static bool step(const struct fxt_afterwards *a, bool *has_changed)
 {
-	struct pollfd one = {.fd = a->descendants ? fxt_descendants_fd(a->descendants) : -1, .events = POLLIN};
+	struct pollfd one = {.fd = a->descendants ? fxt_descendants_fd(a->descendants) : -1,
+			     .events = POLLIN};
 	bool goes_on = true;
 	uint64_t told;
 

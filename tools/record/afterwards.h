@@ -12,7 +12,7 @@ struct fxt_afterwards {
 	const struct fxt_record_options *options;
 	const char *agent;              /* the path of its library */
 	struct fxt_saver *saver;
-	struct fxt_descendants *descendants;    /* NULL: they are not known, because fxt record is no ancestor */
+	struct fxt_descendants *descendants;    /* NULL: not known, as fxt record is no ancestor */
 };
 
 /* Waits until no descendant of the command is left that may record. If they are to be left, waits for half a

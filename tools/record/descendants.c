@@ -202,7 +202,10 @@ static bool descends(const struct fxt_map *parents, pid_t pid, pid_t other)
 	size_t steps;
 
 	/* The list was not made at one moment, so it might have a circle. */
-	for (steps = 0; steps < 1000 && pid != other && (s = fxt_map_find(parents, (uint64_t)pid, 0)); steps++) {
+	for (steps = 0; steps < 1000 && pid != other; steps++) {
+		s = fxt_map_find(parents, (uint64_t)pid, 0);
+		if (!s)
+			break;
 		pid = (pid_t)s->value[0];
 		if (pid == getpid())
 			return true;

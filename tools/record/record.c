@@ -225,7 +225,7 @@ static int record(struct fxt_record_options *o)
 {
 	struct recording *r = fxt_alloc(1, sizeof(*r));
 	char *sanitizer;
-	int status = fxt_program_check(o->command, &sanitizer);
+	int shared, status = fxt_program_check(o->command, &sanitizer);
 
 	if (status) {
 		free(r);
@@ -243,12 +243,13 @@ static int record(struct fxt_record_options *o)
 	if (r->agent)
 		r->directory = fxt_parts_directory(o->out ? o->out : "./x", o->quiet);
 	if (r->directory) {
-		fxt_shared_make(&o->shared);
-		status = fxt_saver_begin(&r->saver, o, r->directory) ||
+		shared = fxt_shared_make(&o->shared);
+		status = fxt_saver_begin(&r->saver, o, r->directory, shared) ||
 					 !(o->duration_ns || o->delay_ns || o->is_toggled || o->budget)
 				 ? EXIT_SUCCESS
 				 : FXT_STATUS_FAILED;
-		fxt_record_environment(o, r->agent, r->directory, sanitizer, r->saver.socket);
+		fxt_record_environment(o, r->agent, r->directory, sanitizer, r->saver.socket,
+				       r->saver.key);
 		if (status)
 			cannot_be_timed(r);
 		else

@@ -46,9 +46,11 @@ void fxt_record_parse(struct fxt_record_options *o, int argc, char **argv);
 void fxt_record_options_free(struct fxt_record_options *o);
 
 /* Sets LD_PRELOAD and the agent's variables in this process's environment, which the command inherits.
- * `sanitizer` is what fxt_program_check() has set. `manager` is the path of a manager's socket, or NULL. */
+ * `sanitizer` is what fxt_program_check() has set. `manager` is the path of a manager's socket, or NULL, and
+ * `key` another way to it, or NULL. */
 void fxt_record_environment(const struct fxt_record_options *o, const char *agent,
-			    const char *parts_directory, const char *sanitizer, const char *manager);
+			    const char *parts_directory, const char *sanitizer, const char *manager,
+			    const char *key);
 
 /* Watches process o->pid until it ends, a signal comes or the time is over, and makes a trace of what the
  * kernel tells of it. Returns the exit status. */

@@ -62,7 +62,8 @@ static void set_namespace(void)
 }
 
 void fxt_record_environment(const struct fxt_record_options *o, const char *agent,
-			    const char *parts_directory, const char *sanitizer, const char *manager)
+			    const char *parts_directory, const char *sanitizer, const char *manager,
+			    const char *key)
 {
 	char *directory = without_fields(parts_directory);
 	char *output = fxt_format("%s/%%e.%%p.fxt", directory), *value;
@@ -72,6 +73,7 @@ void fxt_record_environment(const struct fxt_record_options *o, const char *agen
 	/* Programs must not connect to the manager of somebody else. One that cannot connect says nothing of
 	 * that, because its file is merged all the same. */
 	unsetenv("FXT_MANAGER");
+	set("FXT_RUN", key ? key : "-");
 	if (manager) {
 		value = fxt_format("-%s", manager);
 		set("FXT_MANAGER", value);

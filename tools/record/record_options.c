@@ -228,7 +228,7 @@ void fxt_record_parse(struct fxt_record_options *o, int argc, char **argv)
 		 "services of systemd that need it have it by itself. no: never",
 		 0},
 		{"detach", KEY_DETACH, 0, 0,
-		 "Leave the trace when COMMAND has ended, and let its descendants that go on, such as a daemon, "
+		 "Leave the trace when COMMAND has ended, and let descendants that go on, such as a daemon, "
 		 "go on untraced (default: they are recorded until they end, or until Ctrl-C)",
 		 0},
 		{"no-kernel", KEY_NO_KERNEL, 0, 0, "Take no samples, and no context switches either", 0},

@@ -10,7 +10,7 @@
 struct fxt_descendant;
 
 struct fxt_run {
-	pid_t other;            /* a child of fxt record that is not of the command, or 0; set by the caller */
+	pid_t other;            /* another child of fxt record, or 0; set by the caller */
 	pid_t pid;
 	int status;             /* the status that a shell reports: 128 + the signal when it was killed */
 	bool is_untold;         /* how it ended is not known, and the status is -1 */

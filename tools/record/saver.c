@@ -159,7 +159,8 @@ static void begin(struct fxt_saver *s, const struct fxt_record_options *o)
 		start(s);
 }
 
-bool fxt_saver_begin(struct fxt_saver *s, const struct fxt_record_options *o, const char *directory)
+bool fxt_saver_begin(struct fxt_saver *s, const struct fxt_record_options *o, const char *directory,
+		     int shared)
 {
 	struct fxt_merge *merge = s->merge;
 	int process = (int)syscall(SYS_pidfd_open, getpid(), 0);
@@ -175,6 +176,7 @@ bool fxt_saver_begin(struct fxt_saver *s, const struct fxt_record_options *o, co
 	s->archive = fxt_format("%s/" FXT_PARTS_ARCHIVE, directory);
 	if (s->socket && fxt_manager_listen(&s->manager, s->socket)) {
 		if (fxt_archive_open(&s->manager.session.archive, s->archive, false)) {
+			s->key = fxt_manager_listen_to_all(&s->manager, shared);
 			fxt_manager_begin(&s->manager);
 			begin_following(s);
 			begin(s, o);
@@ -310,4 +312,5 @@ void fxt_saver_free(struct fxt_saver *s)
 	}
 	free(s->socket);
 	free(s->archive);
+	free(s->key);
 }

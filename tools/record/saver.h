@@ -18,6 +18,7 @@ struct fxt_saver {
 	struct fxt_manager manager;
 	char *socket;                   /* its path; NULL: there is no manager */
 	char *archive;                  /* its path */
+	char *key;                      /* for FXT_RUN; NULL: there is no other way to the socket */
 	struct fxt_merge *merge;        /* follows the archive */
 	struct fxt_reader reader;
 	struct fxt_trace_file mapped;   /* the archive and what may follow it; no data: nothing is followed */
@@ -35,8 +36,9 @@ struct fxt_saver {
 
 /* Makes the manager's socket and the archive, and begins to record, unless the options want a delay. Returns
  * false if there can be no manager, or if the options (or the variables that stand for them) want what only
- * files do. */
-bool fxt_saver_begin(struct fxt_saver *s, const struct fxt_record_options *o, const char *directory);
+ * files do. `shared` is the memory that the processes share, or -1. */
+bool fxt_saver_begin(struct fxt_saver *s, const struct fxt_record_options *o, const char *directory,
+		     int shared);
 
 /* Saves until process `pid`, a child of this one, has ended. The child is not reaped. Returns false if it
  * still runs, because the time is over for which the options want recording; then fxt_saver_finish() is
