@@ -39,6 +39,8 @@ void fxt_buffer_after_fork(struct fxt_storage *storage, bool is_interrupted)
 	fxt_lock_reset(&buffer->durable_lock);
 	fxt_lock_reset(&buffer->extend_lock);
 	fxt_lock_reset(&buffer->page_lock);
+	/* The connection is the parent's. What the child read there, the parent would wait for. */
+	buffer->is_deaf = true;
 	/* Code that a forking handler has interrupted may be about to append a record there. */
 	buffer->durable_at = buffer->durable_region_end = buffer->durable_words;
 	if (is_interrupted)

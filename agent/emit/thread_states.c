@@ -13,7 +13,7 @@ enum {
 	 * where they stay. */
 	MOST_LOOKS = 8,
 	LEAST_LOOKS = 2,
-	BY_TID = 1 << 13,               /* the kernel gives numbers one after the other */
+	BY_TID = 1 << 12,               /* the kernel gives numbers one after the other */
 	FIND_MAX = 1024,                /* how many states are searched if another thread has its place */
 };
 

@@ -313,7 +313,8 @@ void fxt_control_hear(struct fxt_thread *thread, uint64_t now_ns)
 	int failure;
 
 	(void)thread;
-	if (!fxt_agent.buffer.managed)
+	/* Without a file the buffer is the one that a parent had at a fork. */
+	if (!fxt_agent.buffer.managed || !atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire))
 		return;
 	fxt_buffer_hear(&fxt_agent.buffer, now_ns);
 	failure = fxt_storage_failure(fxt_agent.storage);

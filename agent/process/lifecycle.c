@@ -8,7 +8,6 @@
 
 #include "agent/base/connection.h"
 #include "agent/base/log.h"
-#include "agent/base/connection.h"
 #include "agent/base/parts.h"
 #include "agent/descriptors/endpoint.h"
 #include "agent/descriptors/fd_slots.h"

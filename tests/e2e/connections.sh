@@ -49,3 +49,11 @@ for what in duplicated closed shared asleep; do
 		rm -f lost.fxt
 	done
 done
+# A child reads nothing that the manager says to its parent, which would wait for it at its end.
+for ((i = 0; i < 40; i++)); do
+	follow=$(test $((i % 2)) = 0 && echo none || echo all)
+	timeout -s KILL 60 "$FXT" record -q --follow="$follow" -o answers.fxt -- sh -c '/bin/true & exit 3'
+	is "$i, --follow=$follow: exit status" 3 $?
+	give_up_if_hopeless
+done
+valid answers.fxt
