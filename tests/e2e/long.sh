@@ -60,7 +60,7 @@ recorder=$!
 background=$recorder
 rotated()
 {
-	test -f .fxt-parts.*/manager.2.fxt
+	test -f .fxt-parts.*/manager.1.fxt
 }
 until_deadline rotated
 between "while it runs: size" 1 9000 "$(du -sk .fxt-parts.* | cut -f1)"

@@ -186,7 +186,7 @@ void fxt_record_parse(struct fxt_record_options *o, int argc, char **argv)
 		 "Compress the trace with zstd when the command has ended; fxt reads it as it is", 0},
 		{"max-size", KEY_MAX_SIZE, "MB", 0,
 		 "How much is kept in streaming mode (default 1024): of a run that outgrows it, the "
-		 "beginning (an eighth) and the newest",
+		 "beginning (half) and the newest",
 		 0},
 		{"rotate", KEY_ROTATE, "SIZE,COUNT", 0,
 		 "Keep the first SIZE megabytes of the run, and the newest COUNT times SIZE", 0}, 

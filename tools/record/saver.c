@@ -23,7 +23,7 @@ enum {
 	USUAL_MAX_MB = 1024,            /* FXT_MAX_SIZE_MB has this default too */
 	FEW_PARTS = 4,                  /* where PARTS would be small */
 	MANY_PARTS_MB = 64,
-	PARTS = 8,                      /* of the archive: the first one is kept, and the newest */
+	PARTS = 8,                      /* each of the newest files has such a part of what is kept */
 };
 
 static const uint64_t STEP_NS = 1000000000;
@@ -131,6 +131,7 @@ static void start(struct fxt_saver *s)
 		.categories = fxt_strdup(""),
 	};
 
+	s->manager.session.first_bytes = s->first_bytes;
 	s->manager.session.rotate_bytes = s->rotate_bytes;
 	s->manager.session.rotate_count = s->rotate_count;
 	fxt_archive_keep_first(&s->manager.session.archive);
@@ -151,20 +152,22 @@ static uint64_t nanoseconds(const char *digits)
 	return digits ? strtoull(digits, NULL, 10) : 0;
 }
 
-/* Divides what is kept into files. One is full when it has reached its size, so it may be larger by what
- * is saved at once. */
+/* Divides what is kept into files. The first has half of it, so that a run of that size is followed, and can
+ * be looked at while it goes on. A file is full when it has reached its size, so it may be larger by what is
+ * saved at once. */
 static void set_rotation(struct fxt_saver *s, const struct fxt_record_options *o)
 {
 	const uint64_t pass = 1 << 20;
 	uint64_t most = most_bytes(o), parts = most < MANY_PARTS_MB << 20 ? FEW_PARTS : PARTS;
-	uint64_t part = most / parts;
+	uint64_t part = most / parts, over = pass < part / 2 ? pass : part / 2;
 
 	s->most_bytes = most;
-	s->rotate_bytes = part - (pass < part / 2 ? pass : part / 2);
-	s->rotate_count = (unsigned)parts - 2;
+	s->first_bytes = most / 2 - over;
+	s->rotate_bytes = part - over;
+	s->rotate_count = (unsigned)parts / 2 - 1;
 	if (!o->rotate_bytes)
 		return;
-	s->rotate_bytes = o->rotate_bytes;
+	s->first_bytes = s->rotate_bytes = o->rotate_bytes;
 	s->rotate_count = o->rotate_count;
 	s->most_bytes = o->rotate_bytes * (o->rotate_count + 2);
 }
