@@ -213,7 +213,6 @@ APPS_C = \
 	tests/apps/inlined \
 	tests/apps/invariants \
 	tests/apps/jumps \
-	tests/apps/just_returned \
 	tests/apps/parents \
 	tests/apps/many_functions \
 	tests/apps/modes \
@@ -283,15 +282,13 @@ tests/apps/host_all_numbers tests/apps/lost_connections tests/apps/threads tests
 	tests/apps/random.h tests/apps/unseen.h
 tests/apps/awaits tests/apps/burns tests/apps/busy tests/apps/by_hand tests/apps/call_trees \
 	tests/apps/causes tests/apps/coroutines tests/apps/ends tests/apps/makes_code \
-	tests/apps/follow_fork tests/apps/handlers tests/apps/jumps tests/apps/just_returned \
-	tests/apps/parents \
+	tests/apps/follow_fork tests/apps/handlers tests/apps/jumps tests/apps/parents \
 	tests/apps/locks_memory tests/apps/pools tests/apps/process tests/apps/progress \
 	tests/apps/quiet tests/apps/stepped \
 	tests/apps/streams tests/apps/streams_odd tests/apps/stuck tests/apps/thread_names \
 	tests/apps/threads: \
 	tests/apps/need.h
-tests/apps/causes tests/apps/chain tests/apps/deadlock tests/apps/just_returned tests/apps/losses \
-tests/apps/pools \
+tests/apps/causes tests/apps/chain tests/apps/deadlock tests/apps/losses tests/apps/pools \
 tests/apps/quiet tests/apps/stepped: tests/apps/unseen.h
 tests/apps/bad_arguments: tests/apps/random.h tests/apps/unseen.h
 tests/apps/bad_arguments tests/apps/count_numbers: $(addprefix $(top_srcdir)/,$(INTERPOSE_TABLES)) \

@@ -79,7 +79,7 @@ static void file(struct fxt_thread *thread, const struct fxt_usage *usage)
 		return;
 	thread->readings.changing = true;
 	atomic_signal_fence(memory_order_seq_cst);
-	for (entry = fxt_in_progress_ended(thread);
+	for (entry = thread->open;
 	     entry > fxt_in_progress_entries(thread) &&
 	     (fxt_in_progress_is_changing(entry - 1) ||
 	      entry[-1].start_ns > thread->readings.usage.after.at_ns);
@@ -149,11 +149,10 @@ static struct fxt_usage_window around_start(const struct fxt_thread *thread, uin
 					    const struct fxt_usage *last, uint64_t late_ns)
 {
 	struct fxt_usage_window around = {{0}, *last};
-	const struct fxt_in_progress *ended = fxt_in_progress_ended(thread);
-	size_t entry = (size_t)(ended - (thread->fenced_entries + 1));
+	size_t entry = (size_t)(thread->open - (thread->fenced_entries + 1));
 
-	/* If the call had an entry, it is this one. */
-	if (entry < FXT_IN_PROGRESS_MAX && ended->start_ns == start_ns) {
+	/* If the call had an entry, it is the one that was removed last. */
+	if (entry < FXT_IN_PROGRESS_MAX && thread->open->start_ns == start_ns) {
 		narrow(&around, &thread->usage_windows[entry].before, start_ns);
 		narrow(&around, &thread->usage_windows[entry].after, start_ns);
 	}

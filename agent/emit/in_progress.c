@@ -85,34 +85,6 @@ static void close_entry(struct fxt_thread *thread, struct fxt_in_progress *entry
 	thread->left_ns = left_ns;
 }
 
-void fxt_in_progress_end_slow(struct fxt_thread *thread, struct fxt_in_progress *open, uint64_t end_ns)
-{
-	/* A handler may have interrupted the end of another slow call. */
-	if (end_ns - open->start_ns < fxt_agent.config.least_stack_ns || thread->ending) {
-		fxt_in_progress_empty(thread, open);
-		return;
-	}
-	open->names = 0;
-	thread->ending = open;
-	atomic_signal_fence(memory_order_seq_cst);
-	thread->commit |= FXT_COMMIT_ENDING;
-}
-
-/* A handler that is in a call of its own leaves the entry to whom it interrupted. One that has left the
- * interrupted call may have closed the entry, and another call may have it. */
-void fxt_in_progress_settle(struct fxt_thread *thread)
-{
-	struct fxt_in_progress *entry = thread->ending;
-	bool is_there = entry && entry < thread->open && fxt_in_progress_is_changing(entry);
-
-	if (is_there && entry + 1 < thread->open)
-		return;
-	thread->commit &= ~(unsigned)FXT_COMMIT_ENDING;
-	thread->ending = NULL;
-	if (is_there)
-		fxt_in_progress_empty(thread, entry);
-}
-
 void fxt_in_progress_close_above(struct fxt_thread *thread, struct fxt_in_progress *entry)
 {
 	uint64_t end_ns = fxt_now(thread);
@@ -311,7 +283,7 @@ void fxt_in_progress_after_fork(struct fxt_thread *thread)
 
 uint64_t fxt_in_progress_start_in_child(const struct fxt_thread *thread, uint64_t end_ns)
 {
-	const struct fxt_in_progress *entry = fxt_in_progress_ended(thread);
+	const struct fxt_in_progress *entry = thread->open;
 
 	return entry->function == entry->start_ns && entry->start_ns >= thread->born_ns &&
 			       entry->start_ns < end_ns
@@ -329,7 +301,6 @@ void fxt_in_progress_forget(struct fxt_thread *thread)
 		entry->names = 0;
 	}
 	thread->open = fxt_in_progress_entries(thread);
-	thread->ending = NULL;
 }
 
 void fxt_in_progress_close_all(struct fxt_thread *thread)
@@ -340,7 +311,6 @@ void fxt_in_progress_close_all(struct fxt_thread *thread)
 	thread->filtered.hidden = 0;
 	while (thread->open > fxt_in_progress_entries(thread))
 		close_entry(thread, thread->open - 1, end_ns);
-	thread->ending = NULL;
 }
 
 struct fxt_in_progress *fxt_in_progress_push_silent(struct fxt_thread *thread, uintptr_t frame,

@@ -220,36 +220,9 @@ static FXT_EMISSION struct fxt_in_progress *fxt_in_progress_push(struct fxt_thre
 	return entry;
 }
 
-/* Ends a call that took so long that work may precede its record: a walk of the stack, a wait for room. Until
- * the record is committed, or is known not to be written, the slot shows the call in progress. So a process
- * that is killed meanwhile leaves a trace that has the call. The entry is one that is changing. */
-FXT_COLD void fxt_in_progress_end_slow(struct fxt_thread *thread, struct fxt_in_progress *open,
-				       uint64_t end_ns);
-/* Takes away the entry that fxt_in_progress_end_slow() has left, if there is one. A kill between the commit
- * and this leaves a trace with both; readers take the record. */
-FXT_COLD void fxt_in_progress_settle(struct fxt_thread *thread);
-
-/* Returns the entry of the call that ended last: the next one to be taken, or one that
- * fxt_in_progress_end_slow() has left. Its `start_ns` is still the call's. */
-static inline struct fxt_in_progress *fxt_in_progress_ended(const struct fxt_thread *thread)
-{
-	return thread->ending && thread->ending + 1 == thread->open ? thread->ending : thread->open;
-}
-
-/* Takes away the entry of a call that ended at end_ns. */
-static FXT_EMISSION void fxt_in_progress_end_at(struct fxt_thread *thread, struct fxt_in_progress *open,
-						uint64_t end_ns)
-{
-	if (FXT_UNLIKELY(!fxt_is_usual(thread, open->start_ns, end_ns)))
-		fxt_in_progress_end_slow(thread, open, end_ns);
-	else
-		fxt_in_progress_empty(thread, open);
-}
-
 /* Ends a call and returns the time of its end; `open` is the result of fxt_in_progress_push(), or NULL. Calls
- * that were left within this one end before it. The entry of a usual call is taken away before the caller
- * commits the record, because after a kill between the two the trace must not have the call twice. The caller
- * has to ask for room next, and to commit the record if there is some. */
+ * that were left within this one end before it. The entry is taken away before the caller commits the record,
+ * because after a kill between the two the trace must not have the call twice. */
 static FXT_EMISSION uint64_t fxt_end(struct fxt_thread *thread, struct fxt_in_progress *open)
 {
 	uint64_t end_ns;
@@ -262,7 +235,7 @@ static FXT_EMISSION uint64_t fxt_end(struct fxt_thread *thread, struct fxt_in_pr
 	if (FXT_UNLIKELY(thread->open != open + 1))
 		fxt_in_progress_close_above(thread, open);
 	end_ns = fxt_now_at_end(thread);
-	fxt_in_progress_end_at(thread, open, end_ns);
+	fxt_in_progress_empty(thread, open);
 	return end_ns;
 }
 
@@ -280,7 +253,7 @@ static inline uint64_t fxt_end_after(struct fxt_thread *thread, struct fxt_in_pr
 	*before_ns = last_ns = thread->last_ns;
 	end_ns = fxt_clock_step_after(thread, end_ns, last_ns, before_ns);
 	if (open)
-		fxt_in_progress_end_at(thread, open, end_ns);
+		fxt_in_progress_empty(thread, open);
 	return end_ns;
 }
 

@@ -22,7 +22,6 @@ static bool is_slow(uint64_t duration_ns)
 /* Counts a call that is left out. */
 static uint64_t *leave_out(struct fxt_thread *thread, uint64_t end_ns)
 {
-	fxt_in_progress_settle(thread);
 	fxt_thread_filtered(thread);
 	fxt_deferred_after(thread, end_ns);
 	return NULL;
@@ -30,8 +29,6 @@ static uint64_t *leave_out(struct fxt_thread *thread, uint64_t end_ns)
 
 uint64_t *fxt_room_kept(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, size_t words)
 {
-	uint64_t *at;
-
 	if (end_ns - start_ns >= fxt_agent.config.least_stack_ns) {
 		thread->commit |= FXT_COMMIT_WATCHED;
 		words += FXT_STACK_WORDS;
@@ -42,10 +39,7 @@ uint64_t *fxt_room_kept(struct fxt_thread *thread, uint64_t start_ns, uint64_t e
 	} else if (fxt_agent.config.triggers.count) {
 		thread->commit |= FXT_COMMIT_WATCHED;
 	}
-	at = fxt_reserve(thread, start_ns, words);
-	if (!at)
-		fxt_in_progress_settle(thread);
-	return at;
+	return fxt_reserve(thread, start_ns, words);
 }
 
 uint64_t *fxt_room_left(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, size_t words,
@@ -164,7 +158,6 @@ void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header
 	/* Only calls are explained and meet triggers. */
 	if (fxt_get_event_type(header) != FXT_EVENT_DURATION_COMPLETE) {
 		fxt_commit_as(thread, at, header, 1);
-		fxt_in_progress_settle(thread);
 		return;
 	}
 	if (!(thread->commit & FXT_COMMIT_DEFERRED))
@@ -184,7 +177,6 @@ void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header
 		*at++ = end_ns;
 	}
 	fxt_commit_as(thread, at, header + fxt_event_args(explained), 1);
-	fxt_in_progress_settle(thread);
 	fxt_call_stack_tell(thread, stack);
 	if (first_error)
 		fxt_call_stack_say(thread, FXT_STR_failed, first_error);

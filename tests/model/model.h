@@ -149,8 +149,7 @@ uint64_t model_raw_word(uint64_t id, size_t at);
 /* Writes one record of a random kind, or enters and leaves a function. Calls `inside`, unless it is NULL,
  * where a call would be in progress. */
 void model_write(struct model_worker *worker, void (*inside)(struct model_worker *));
-/* Fails unless as many calls are in progress as before, which fxt_in_progress_ended() has told, where no
- * longjmp can leave any. */
+/* Fails unless as many calls are in progress as before, where no longjmp can leave any. */
 void model_balanced(const struct fxt_thread *thread, const struct fxt_in_progress *before);
 /* Makes the code by which records have many different stacks. Where there is none, they have few. */
 void model_stacks_start(void);

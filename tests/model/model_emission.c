@@ -33,7 +33,6 @@
 
 #include "model.h"
 
-#include "agent/emit/in_progress.h"
 #include "agent/emit/thread.h"
 #include "agent/emit/trace_file.h"
 #include "agent/process/fork.h"
@@ -77,7 +76,7 @@ static void interrupt(struct model_worker *worker)
 	unsigned process = model.process;
 	/* The first handler of a worker often comes while the agent gives the thread its state. */
 	uint64_t choice = model_below(worker, 256), forks = worker->was_interrupted ? 4 : 64;
-	struct fxt_in_progress *before = fxt_self ? fxt_in_progress_ended(fxt_self) : NULL;
+	struct fxt_in_progress *before = fxt_self ? fxt_self->open : NULL;
 
 	if (worker->depth >= MODEL_DEPTH)
 		return;

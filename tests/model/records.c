@@ -82,8 +82,8 @@ uint64_t model_raw_word(uint64_t id, size_t at)
 
 void model_balanced(const struct fxt_thread *thread, const struct fxt_in_progress *before)
 {
-	if (fxt_in_progress_ended(thread) != before && !model.has_jumps)
-		model_fail("%ld calls are left in progress", (long)(fxt_in_progress_ended(thread) - before));
+	if (thread->open != before && !model.has_jumps)
+		model_fail("%ld calls are left in progress", (long)(thread->open - before));
 }
 
 /* -- Writing ------------------------------------------------------------------------------------ */
@@ -169,7 +169,7 @@ static void write_event(struct fxt_thread *thread, struct model_worker *worker, 
 {
 	/* A handler that interrupts this has texts of its own, so they are on the stack. */
 	char text[MODEL_TEXTS][MODEL_TEXT_BYTES + 1];
-	struct fxt_in_progress *open = NULL, *before = fxt_in_progress_ended(thread);
+	struct fxt_in_progress *open = NULL, *before = thread->open;
 	struct model_event event;
 	uint64_t id = begin(worker, kind, 0), start_ns, end_ns, *at;
 	unsigned i;
@@ -342,7 +342,7 @@ static __attribute__((noinline)) void call_function(struct fxt_thread *thread, s
 		  frame = (uintptr_t)__builtin_frame_address(0);
 	uintptr_t site = (uintptr_t)__builtin_return_address(0);
 
-	struct fxt_in_progress *before = fxt_in_progress_ended(thread);
+	struct fxt_in_progress *before = thread->open;
 
 	atomic_fetch_add(&worker->functions_entered, 1);
 	if (!fxt_function_enter_quick(thread, frame, &site, function, site))
@@ -379,7 +379,7 @@ static __attribute__((noinline)) void call_by_word(struct fxt_thread *thread, st
 	static atomic_uint call_sites;
 	uintptr_t site = model_below(worker, 50) ? ADDRESS(call_by_word) + model_below(worker, 64)
 						 : ADDRESS(call_by_word) + atomic_fetch_add(&call_sites, 1);
-	struct fxt_in_progress *before = fxt_in_progress_ended(thread);
+	struct fxt_in_progress *before = thread->open;
 	volatile uintptr_t word = site;
 	unsigned entered = model_below(worker, 4) ? 1 : 2, i;
 
