@@ -172,12 +172,13 @@ throws
 '
 # These cannot be compared. They never end, print their process id or ports that the kernel has chosen, print
 # what the agent has mapped, how long calls took, how often threads waited or how far they came, need others
-# that run, count the instructions of a call, choose at random what they forbid and kill, or crash in their
-# children (arguments.sh compares these).
-exempt='allocates alone bad_arguments call_stacks call_trees count_threads deadlock descriptor_races
-	descriptors handlers
-	holds host_filtered host_killed_ending host_maps host_memory listens locks_itself obeys owns progress
-	runs scribble signalled slow stepped stuck thread_names'
+# that run, count the instructions of a call, choose at random what they forbid and kill, crash in their
+# children (arguments.sh compares these), or take all numbers (hosts_limits.sh).
+exempt='allocates alone bad_arguments call_stacks call_trees comes_back count_threads deadlock
+	descriptor_races descriptors handlers
+	holds host_all_numbers host_filtered host_killed_ending host_maps host_memory listens locks_itself
+	noted obeys outlives owns progress
+	runs scribble signalled slow stepped stuck thread_names unreaped'
 
 ulimit -c 0
 # This limit is the usual one; the agent's descriptors are behind it.
