@@ -232,8 +232,7 @@ static const char *why_unreadable(const struct fxt_session *session)
 		return "the trace goes to a file that a controller has opened, so it has no name here";
 	if (session->archive.packs)
 		return "the trace is compressed, so it cannot be read before it is complete";
-	/* The first file of fxt record is all until it is full. */
-	if (session->rotate_bytes && (!session->archive.keeps_first || session->archive.is_rotated))
+	if (session->rotate_bytes)
 		return "the trace is rotated, so no file has all of it";
 	return NULL;
 }
