@@ -257,7 +257,7 @@ sys.exit(len(killed) != 1 or killed[0]["last_ns"] > report["trace"]["last_ns"] -
 # A program that records faster than its records are saved is kept waiting. The summary and its JSON say so,
 # and it is none of the program's own waits.
 for attempt in 1 2 3 4 5 6 7 8 9 10; do
-	"$FXT" record --memory=256K -o kept.fxt -- "$apps/sequence" 200000 2>said ||
+	"$FXT" record --memory=256K -o kept.fxt -- "$apps/sequence" 200000 2>kept.said ||
 		fail "kept: exit status $?"
 	waits=$(fxt dump kept.fxt | grep -c ' agent:waiting for room')
 	test "$waits" = 0 || break
@@ -265,10 +265,11 @@ done
 test "$waits" != 0 || fail "kept: in $attempt runs the program never waited for room"
 valid kept.fxt
 is "kept: the summary" 1 \
-	"$(grep -c "nothing lost, kept threads waiting for [0-9.]* [mun]*s in $waits -> " said)"
-"$FXT" record -j --memory=256K -o kept.fxt -- "$apps/sequence" 200000 2>said || fail "kept: exit status $?"
+	"$(grep -c "nothing lost, kept threads waiting for [0-9.]* [mun]*s in $waits -> " kept.said)"
+"$FXT" record -j --memory=256K -o kept.fxt -- "$apps/sequence" 200000 2>kept.said ||
+	fail "kept: exit status $?"
 is "kept: JSON" "$(fxt dump kept.fxt | grep -c ' agent:waiting for room')" \
-	"$(sed 's/.*"room_waits":\([0-9]*\),"room_wait_ns":[0-9]*,.*/\1/' said)"
+	"$(sed 's/.*"room_waits":\([0-9]*\),"room_wait_ns":[0-9]*,.*/\1/' kept.said)"
 
 # -- Secrets -------------------------------------------------------------------------------------------
 secret=x$(random_below 1000000000)x
