@@ -191,6 +191,25 @@ START_TEST(one_thread_is_a_line)
 }
 END_TEST
 
+/* What the recording has taken is not one of the waits whose longest call is told. */
+START_TEST(room_comes_last_in_the_line)
+{
+	begin_trace();
+	if (_i)
+		call(1, "time", "nanosleep", 0, 30 * MS);
+	else
+		call(1, "time", "nanosleep", 0, 1000);
+	call(1, "agent", "waiting for room", 40 * MS, 50 * MS);
+	call(1, "io", "open", 100 * MS, 100 * MS + 10);
+	print(TOP);
+	if (_i)
+		expect("\nran 60.0 ms (60%), waited 30.0 ms (30%), of which 30.0 ms in nanosleep, "
+		       "recording took 10.0 ms (10%)\n");
+	else
+		expect("\nran 90.0 ms (90%), recording took 10.0 ms (10%)\n");
+}
+END_TEST
+
 static void make_much(void)
 {
 	enum { MANY = 40 };
@@ -381,6 +400,7 @@ int main(void)
 	tcase_add_loop_test(c, leaks_first, 0, 2);
 	tcase_add_loop_test(c, crash_first, 0, 2);
 	tcase_add_loop_test(c, one_thread_is_a_line, 0, 3);
+	tcase_add_loop_test(c, room_comes_last_in_the_line, 0, 2);
 	tcase_add_test(c, sections_are_short);
 	tcase_add_test(c, leaks_are_told_by_caller);
 	tcase_add_loop_test(c, nothing_of_the_library_is_a_leak, 0, 2);

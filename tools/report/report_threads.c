@@ -298,45 +298,51 @@ void fxt_threads_print(const struct fxt_thread_times *t, const struct fxt_reader
 	}
 }
 
+/* Returns the line with one more part behind a comma, and frees what it was. */
+static char *with_part(char *line, const char *what, uint64_t ns, uint64_t life_ns)
+{
+	char *longer = fxt_format("%s%s%s %s (%.0f%%)", line, *line ? ", " : "", what, fxt_duration(ns).text,
+				  percent(ns, life_ns));
+
+	free(line);
+	return longer;
+}
+
+/* Returns the line with the call that took most of the waits that it tells of. */
+static char *with_longest_call(char *line, const struct fxt_thread_times *t, const struct fxt_reader *r)
+{
+	const struct fxt_thread_call *call = &t->calls[t->list->calls];
+	struct fxt_text text = fxt_symbol_text(r, call->name);
+	char *name = fxt_printable(&text, 32, false),
+	     *longer = fxt_format("%s, of which %s in %s", line, fxt_duration(call->ns).text, name);
+
+	free(name);
+	free(line);
+	return longer;
+}
+
 void fxt_threads_print_only(const struct fxt_thread_times *t, const struct fxt_reader *r, FILE *out)
 {
 	const struct fxt_thread_time *one = t->list;
-	uint64_t life_ns;
+	uint64_t life_ns, least_ns;
 	char *line;
 	enum { WORTH_TELLING = 200 /* what took a 200th of the thread's life */ };
 
 	if (t->count != 1)
 		return;
 	life_ns = one->last_ns - one->first_ns;
-	const struct {
-		const char *what;
-		uint64_t ns;
-	} times[] = {{"ran", one->running_ns},
-		     {"was blocked by others", one->blocked_ns},
-		     {"waited", one->waiting_ns},
-		     {"was kept waiting by the recording", one->room_ns}};
-
+	least_ns = life_ns / WORTH_TELLING ? life_ns / WORTH_TELLING : 1;
 	line = fxt_strdup("");
-	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
-		char *longer;
-
-		if (times[i].ns == 0 || times[i].ns < life_ns / WORTH_TELLING)
-			continue;
-		longer = fxt_format("%s%s%s %s (%.0f%%)", line, *line ? ", " : "", times[i].what,
-				    fxt_duration(times[i].ns).text, percent(times[i].ns, life_ns));
-		free(line);
-		line = longer;
-	}
-	if (one->call_count && one->blocked_ns + one->waiting_ns >= life_ns / WORTH_TELLING) {
-		struct fxt_text text = fxt_symbol_text(r, t->calls[one->calls].name);
-		char *name = fxt_printable(&text, 32, false),
-		     *longer = fxt_format("%s, of which %s in %s", line,
-					  fxt_duration(t->calls[one->calls].ns).text, name);
-
-		free(name);
-		free(line);
-		line = longer;
-	}
+	if (one->running_ns >= least_ns)
+		line = with_part(line, "ran", one->running_ns, life_ns);
+	if (one->blocked_ns >= least_ns)
+		line = with_part(line, "was blocked by others", one->blocked_ns, life_ns);
+	if (one->waiting_ns >= least_ns)
+		line = with_part(line, "waited", one->waiting_ns, life_ns);
+	if (one->call_count && (one->blocked_ns >= least_ns || one->waiting_ns >= least_ns))
+		line = with_longest_call(line, t, r);
+	if (one->room_ns >= least_ns)
+		line = with_part(line, "recording took", one->room_ns, life_ns);
 	if (*line)
 		fxt_put_line(out, line);
 	else
