@@ -82,7 +82,8 @@ bool fxt_descriptor_give_up(void)
 	int counters = atomic_load(&fxt_agent.statm_fd);
 	struct rlimit limit;
 
-	if (errno != EMFILE || fxt_is_forbidden(FXT_NO_LOCKS) ||
+	/* A process that records nothing may share its parent's table, where it closes nothing. */
+	if (errno != EMFILE || atomic_load(&fxt_agent.state) != FXT_ON || fxt_is_forbidden(FXT_NO_LOCKS) ||
 	    (uint32_t)fxt_sys_getpid() != fxt_agent.pid || fxt_sys_getrlimit(RLIMIT_NOFILE, &limit))
 		return false;
 	if (counters < 0 || (rlim_t)counters >= limit.rlim_cur || !fxt_sample_has(counters))

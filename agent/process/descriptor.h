@@ -53,8 +53,8 @@ FXT_COLD void fxt_descriptor_vacate(int fd);
 
 /* Gives up a descriptor of the agent's that lies below the program's limit, if errno says that a call of the
  * program's found no number (EMFILE): that of the counters, or else that of the trace. Returns whether a
- * number is free now, so that the call can be made again. In the child of a vfork nothing is given up. Any
- * context. */
+ * number is free now, so that the call can be made again. Nothing is given up in the child of a vfork,
+ * and where nothing is recorded. Any context. */
 FXT_COLD bool fxt_descriptor_give_up(void);
 
 /* Calls fxt_descriptor_vacate() if `fd` is the trace's number. This is for a number that a call finds in

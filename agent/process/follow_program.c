@@ -117,7 +117,7 @@ static bool find_segment(const struct look *l, int fd, const struct segments *s,
 	return false;
 }
 
-/* What the dynamic section of a program or library says. */
+/* This is what the dynamic section of a program or library says. */
 enum { MAX_NEEDED = 16, NEEDED_BYTES = 16 };
 struct dynamic {
 	unsigned count;

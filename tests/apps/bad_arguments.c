@@ -61,7 +61,7 @@ static const struct call calls[] = {
 #include "interpose/engine/unrows.inc"
 };
 
-/* What is not called: the child of vfork() and clone() may share its parent's stack, a new thread may crash
+/* These are not called: the child of vfork() and clone() may share its parent's stack, a new thread may crash
  * before or after its creator reports, a name to look up is asked of servers, and an alarm may come in
  * time. */
 static const char *const left_out[] = {
@@ -81,7 +81,7 @@ enum { ZEROS, ONES, CONSTANT, EDGE, NOTHING, PAGES };
 /* The lines of the other run that are still to come, or NULL. */
 static const char *known;
 
-/* What a child tells. */
+/* This is what a child tells. */
 static struct report {
 	long value;
 	int error, returned;
@@ -182,7 +182,7 @@ static void make_descriptors(void)
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) ||
 	    ftruncate(contents, (off_t)PAGES * PAGE))
 		exit(99);
-	/* Not a file of the system: fchmod() and its like get it as well. */
+	/* This is no file of the system, because fchmod() and its like get it as well. */
 	dup2(memfd_create("nowhere", MFD_CLOEXEC), NOWHERE_FD);
 	mkdir("folder", 0755);
 	dup2(open("folder", O_RDONLY | O_DIRECTORY | O_CLOEXEC), FOLDER_FD);
