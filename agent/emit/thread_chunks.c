@@ -28,6 +28,17 @@ static struct {
 	struct fxt_growing_table memory;        /* of `list` */
 } holders = {.memory.most_bytes = FXT_THREAD_STATES_MAX * sizeof(struct fxt_thread *)};
 
+/* Chunks that may be taken, because their threads will see that before they write again (under
+ * fxt_threads.lock). */
+static struct {
+	struct fxt_offer {
+		struct fxt_thread *thread;
+		struct fxt_lane *lane;
+		uint64_t hold;
+	} list[LOOKS * FXT_LANES];
+	unsigned count;
+} offers;
+
 void fxt_chunks_start(void)
 {
 	has_membarrier = !fxt_is_forbidden(FXT_NO_APART | FXT_NO_LOCKS) &&
@@ -38,6 +49,7 @@ void fxt_chunks_start(void)
 void fxt_chunks_after_fork(void)
 {
 	atomic_store_explicit(&holders.count, 0, memory_order_relaxed);
+	offers.count = 0;
 }
 
 /* Makes every running thread of the process execute a barrier. Returns false if that is not possible. */
@@ -118,39 +130,81 @@ static struct fxt_thread *next_holder(void)
 
 /* -- Taking ------------------------------------------------------------------------------------ */
 
-/* Takes the chunk of another thread's lane. The thread that has it raises the lane, then looks at the lane's
- * limit, then writes. The one that takes it lowers the limit, then has every thread execute a barrier, then
- * looks whether the lane is raised. If it is not, its thread will see the limit before it writes again, and
- * turn to another chunk. If it is, its thread may be writing, and keeps the chunk (lane.c). */
-static bool take_from(struct fxt_thread *thread, struct fxt_lane *lane, struct fxt_chunk *rest)
+/* Wants the chunks of all lanes of a thread. */
+static void want(struct fxt_thread *thread)
 {
-	uint64_t hold = atomic_load_explicit(&lane->hold, memory_order_acquire);
+	struct fxt_lane *lane;
+	uint64_t hold;
 
-	/* A chunk of an earlier session is not written on in: fxt_threads_expire(). */
-	if (!hold || !atomic_load_explicit(&lane->limit, memory_order_relaxed))
-		return false;
-	atomic_store_explicit(&lane->limit, FXT_LANE_WANTED, memory_order_relaxed);
-	if (!barrier_everywhere() || *(struct fxt_lane *volatile *)&thread->lane > lane ||
-	    atomic_load_explicit(&lane->limit, memory_order_relaxed) != FXT_LANE_WANTED)
-		return false;
-	/* These are read before the exchange: they are those of this hold if that succeeds. */
-	*rest = (struct fxt_chunk){.base = lane->at,
-				   .words = (uint32_t)(lane->end + 1 - lane->at),
-				   .number = (uint32_t)hold,
-				   .events = lane->events,
-				   .is_copied = lane->line_mask};
-	return atomic_compare_exchange_strong_explicit(&lane->hold, &hold, 0, memory_order_acq_rel,
-						       memory_order_relaxed);
+	for (lane = thread->lanes; lane < thread->lanes + FXT_LANES; lane++) {
+		hold = atomic_load_explicit(&lane->hold, memory_order_acquire);
+		/* A chunk of an earlier session is not written on in: fxt_threads_expire(). */
+		if (!hold || !atomic_load_explicit(&lane->limit, memory_order_relaxed))
+			continue;
+		atomic_store_explicit(&lane->limit, FXT_LANE_WANTED, memory_order_relaxed);
+		offers.list[offers.count++] = (struct fxt_offer){thread, lane, hold};
+	}
 }
 
-/* Takes a chunk of any lane of a thread. */
-static bool take_from_any(struct fxt_thread *thread, struct fxt_chunk *rest)
+/* Leaves the chunks in the list that may be taken. The thread that has one raises the lane, then looks at the
+ * lane's limit, then writes. The one that wants it lowers the limit, then has every thread execute a barrier,
+ * then looks whether the lane is raised. If it is not, its thread will see the limit before it writes again,
+ * and turn to another chunk, or give its hold a new number. If it is, its thread may be writing, and keeps
+ * the chunk (lane.c). */
+static void settle_offers(void)
 {
-	unsigned i;
+	unsigned wanted = offers.count, i;
 
-	for (i = 0; i < FXT_LANES; i++)
-		if (take_from(thread, &thread->lanes[i], rest))
+	offers.count = 0;
+	if (!wanted || !barrier_everywhere())
+		return;
+	for (i = 0; i < wanted; i++)
+		if (*(struct fxt_lane *volatile *)&offers.list[i].thread->lane <= offers.list[i].lane)
+			offers.list[offers.count++] = offers.list[i];
+}
+
+/* Wants chunks of threads that have recorded nothing since before_ns. A barrier takes longer than the rest of
+ * this, so one serves for several chunks; but what a thread that is not idle has is wanted only when it is
+ * needed. Looks at *looks threads at most, and lowers that. */
+static void look_for_offers(const struct fxt_thread *self, uint64_t before_ns, unsigned *looks)
+{
+	struct fxt_thread *thread;
+
+	offers.count = 0;
+	for (; *looks && !(offers.count && before_ns == UINT64_MAX); --*looks) {
+		thread = next_holder();
+		if (!thread) {
+			*looks = 0;
+			break;
+		}
+		if (thread != self && !thread->claimed && *(volatile uint64_t *)&thread->last_ns <= before_ns)
+			want(thread);
+	}
+	settle_offers();
+}
+
+/* Takes one of the chunks in the list, and sets *last_ns to the time of its last event. */
+static bool take_offer(const struct fxt_thread *self, struct fxt_chunk *rest, uint64_t *last_ns)
+{
+	while (offers.count) {
+		const struct fxt_offer *offer = &offers.list[--offers.count];
+		const struct fxt_lane *lane = offer->lane;
+		uint64_t hold = offer->hold;
+
+		if (offer->thread == self || offer->thread->claimed ||
+		    atomic_load_explicit(&lane->limit, memory_order_relaxed) != FXT_LANE_WANTED)
+			continue;
+		*last_ns = *(volatile uint64_t *)&offer->thread->last_ns;
+		/* These are read before the exchange: they are those of this hold if that succeeds. */
+		*rest = (struct fxt_chunk){.base = lane->at,
+					   .words = (uint32_t)(lane->end + 1 - lane->at),
+					   .number = (uint32_t)hold,
+					   .events = lane->events,
+					   .is_copied = lane->line_mask};
+		if (atomic_compare_exchange_strong_explicit(&offer->lane->hold, &hold, 0, memory_order_acq_rel,
+							    memory_order_relaxed))
 			return true;
+	}
 	return false;
 }
 
@@ -160,13 +214,11 @@ static bool take_any(const struct fxt_thread *self, uint64_t before_ns, unsigned
 		     struct fxt_chunk *rest, uint64_t *last_ns)
 {
 	uint64_t mask = fxt_lock(&fxt_threads.lock);
-	struct fxt_thread *thread;
-	bool taken = false;
+	bool taken = take_offer(self, rest, last_ns);
 
-	for (; *looks && !taken && (thread = next_holder()); --*looks) {
-		*last_ns = *(volatile uint64_t *)&thread->last_ns;
-		taken = thread != self && !thread->claimed && *last_ns <= before_ns &&
-			take_from_any(thread, rest);
+	while (!taken && *looks) {
+		look_for_offers(self, before_ns, looks);
+		taken = take_offer(self, rest, last_ns);
 	}
 	fxt_unlock(&fxt_threads.lock, mask);
 	return taken;
