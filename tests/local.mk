@@ -213,6 +213,7 @@ APPS_C = \
 	tests/apps/inlined \
 	tests/apps/invariants \
 	tests/apps/jumps \
+	tests/apps/just_returned \
 	tests/apps/parents \
 	tests/apps/many_functions \
 	tests/apps/modes \
@@ -245,6 +246,7 @@ APPS_C = \
 	tests/apps/streams \
 	tests/apps/streams_odd \
 	tests/apps/stuck \
+	tests/apps/waits_to_open \
 	tests/apps/thread_names \
 	tests/apps/threads \
 	tests/apps/throng \
@@ -282,13 +284,15 @@ tests/apps/host_all_numbers tests/apps/lost_connections tests/apps/threads tests
 	tests/apps/random.h tests/apps/unseen.h
 tests/apps/awaits tests/apps/burns tests/apps/busy tests/apps/by_hand tests/apps/call_trees \
 	tests/apps/causes tests/apps/coroutines tests/apps/ends tests/apps/makes_code \
-	tests/apps/follow_fork tests/apps/handlers tests/apps/jumps tests/apps/parents \
+	tests/apps/follow_fork tests/apps/handlers tests/apps/jumps tests/apps/just_returned \
+	tests/apps/parents \
 	tests/apps/locks_memory tests/apps/pools tests/apps/process tests/apps/progress \
 	tests/apps/quiet tests/apps/stepped \
 	tests/apps/streams tests/apps/streams_odd tests/apps/stuck tests/apps/thread_names \
-	tests/apps/threads: \
+	tests/apps/threads tests/apps/waits_to_open: \
 	tests/apps/need.h
-tests/apps/causes tests/apps/chain tests/apps/deadlock tests/apps/losses tests/apps/pools \
+tests/apps/causes tests/apps/chain tests/apps/deadlock tests/apps/just_returned tests/apps/losses \
+tests/apps/pools \
 tests/apps/quiet tests/apps/stepped: tests/apps/unseen.h
 tests/apps/bad_arguments: tests/apps/random.h tests/apps/unseen.h
 tests/apps/bad_arguments tests/apps/count_numbers: $(addprefix $(top_srcdir)/,$(INTERPOSE_TABLES)) \
@@ -427,6 +431,7 @@ E2E_TESTS = \
 	tests/e2e/stacks.sh \
 	tests/e2e/snapshot.sh \
 	tests/e2e/streams.sh \
+	tests/e2e/texts.sh \
 	tests/e2e/throngs.sh \
 	tests/e2e/top.sh \
 	tests/e2e/users.sh \

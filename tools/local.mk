@@ -238,6 +238,8 @@ MANAGER_FILES = \
 	tools/manager/client_parts.h \
 	tools/manager/client_save.c \
 	tools/manager/client_stats.c \
+	tools/manager/client_texts.c \
+	tools/manager/client_texts.h \
 	tools/manager/controller.c \
 	tools/manager/controller.h \
 	tools/manager/controller_facts.c \

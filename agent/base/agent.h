@@ -88,6 +88,7 @@ enum fxt_commit_way {
 	FXT_COMMIT_WATCHED = 2,         /* the call may meet a trigger or is slow, or work is deferred: */
 	FXT_COMMIT_DEFERRED = 4,        /* the thread has deferred work: deferred.h */
 	FXT_COMMIT_NO_ROOM = 8,         /* there is no room for good, so no quick way needs to look for it */
+	FXT_COMMIT_SHOWN = 16,          /* a slot shows a call that has ended: fxt_in_progress_end_slow() */
 };
 
 /* The full chunk of a lane: the chunk of a ring that the lane filled last. It is given back when the lane's
@@ -164,6 +165,7 @@ struct fxt_thread {
 	uintptr_t handle;               /* the result of pthread_self() */
 
 	/* Records that need a look: watched.c, deferred.h. */
+	struct fxt_in_progress *shown;  /* the entry whose call has ended and whose slot still shows it */
 	unsigned commit;                /* what is due at the next commit: enum fxt_commit_way; 0: nothing */
 	int watched_errno;              /* the error of the call that is recorded, for triggers; 0: none */
 	uint64_t left_ns;               /* the end of the call that is closed, which has no stack; or 0 */

@@ -189,7 +189,7 @@ void fxt_function_end(struct fxt_thread *thread, uint64_t end_ns)
 	uintptr_t address = entry->function;
 	uint64_t start_ns = entry->start_ns;
 
-	fxt_in_progress_empty(thread, entry);
+	fxt_in_progress_end_at(thread, entry, end_ns);
 	fxt_function_complete(thread, address, start_ns, end_ns);
 }
 

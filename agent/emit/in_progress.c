@@ -85,6 +85,36 @@ static void close_entry(struct fxt_thread *thread, struct fxt_in_progress *entry
 	thread->left_ns = left_ns;
 }
 
+void fxt_in_progress_end_slow(struct fxt_thread *thread, struct fxt_in_progress *entry, uint64_t end_ns)
+{
+	/* A handler may have interrupted the end of another slow call. */
+	if (end_ns - entry->start_ns < fxt_agent.config.least_stack_ns || thread->shown) {
+		fxt_in_progress_empty(thread, entry);
+		return;
+	}
+	entry->names = 0;
+	thread->shown = entry;
+	atomic_signal_fence(memory_order_seq_cst);
+	thread->commit |= FXT_COMMIT_SHOWN;
+	fxt_in_progress_put_back(thread, entry);
+}
+
+/* A handler that has come before the entry was put back, or has a call of its own there, leaves it to whom it
+ * interrupted. */
+void fxt_in_progress_settle(struct fxt_thread *thread)
+{
+	struct fxt_in_progress *entry = thread->shown;
+
+	if (entry && entry < thread->open)
+		return;
+	if (entry)
+		atomic_store_explicit((_Atomic uint64_t *)entry->slot, thread->slot_filler,
+				      memory_order_release);
+	thread->shown = NULL;
+	atomic_signal_fence(memory_order_seq_cst);
+	thread->commit &= ~(unsigned)FXT_COMMIT_SHOWN;
+}
+
 void fxt_in_progress_close_above(struct fxt_thread *thread, struct fxt_in_progress *entry)
 {
 	uint64_t end_ns = fxt_now(thread);
@@ -301,6 +331,7 @@ void fxt_in_progress_forget(struct fxt_thread *thread)
 		entry->names = 0;
 	}
 	thread->open = fxt_in_progress_entries(thread);
+	thread->shown = NULL;
 }
 
 void fxt_in_progress_close_all(struct fxt_thread *thread)
@@ -311,6 +342,7 @@ void fxt_in_progress_close_all(struct fxt_thread *thread)
 	thread->filtered.hidden = 0;
 	while (thread->open > fxt_in_progress_entries(thread))
 		close_entry(thread, thread->open - 1, end_ns);
+	fxt_in_progress_settle(thread);
 }
 
 struct fxt_in_progress *fxt_in_progress_push_silent(struct fxt_thread *thread, uintptr_t frame,

@@ -220,9 +220,30 @@ static FXT_EMISSION struct fxt_in_progress *fxt_in_progress_push(struct fxt_thre
 	return entry;
 }
 
+/* Takes away the last entry, whose call took so long that work may precede its record: a walk of the stack, a
+ * wait for room. The slot shows the call in progress until the record is committed, or is known not to be
+ * written. So a process that is killed meanwhile leaves a trace that has the call. A handler that comes
+ * meanwhile may use the entry and its slot, for calls of its own. */
+FXT_COLD void fxt_in_progress_end_slow(struct fxt_thread *thread, struct fxt_in_progress *entry,
+				       uint64_t end_ns);
+/* Empties the slot that fxt_in_progress_end_slow() has left, if there is one. A kill between the commit and
+ * this leaves a trace with both; readers take the record. */
+FXT_COLD void fxt_in_progress_settle(struct fxt_thread *thread);
+
+/* Takes away the last entry, whose call ended at end_ns. */
+static FXT_EMISSION void fxt_in_progress_end_at(struct fxt_thread *thread, struct fxt_in_progress *entry,
+						uint64_t end_ns)
+{
+	if (FXT_UNLIKELY(!fxt_is_usual(thread, entry->start_ns, end_ns)))
+		fxt_in_progress_end_slow(thread, entry, end_ns);
+	else
+		fxt_in_progress_empty(thread, entry);
+}
+
 /* Ends a call and returns the time of its end; `open` is the result of fxt_in_progress_push(), or NULL. Calls
- * that were left within this one end before it. The entry is taken away before the caller commits the record,
- * because after a kill between the two the trace must not have the call twice. */
+ * that were left within this one end before it. The slot of a usual call is emptied before the caller commits
+ * the record, because after a kill between the two the trace must not have the call twice. The caller has to
+ * ask for room next, and to commit the record if there is some. */
 static FXT_EMISSION uint64_t fxt_end(struct fxt_thread *thread, struct fxt_in_progress *open)
 {
 	uint64_t end_ns;
@@ -235,7 +256,7 @@ static FXT_EMISSION uint64_t fxt_end(struct fxt_thread *thread, struct fxt_in_pr
 	if (FXT_UNLIKELY(thread->open != open + 1))
 		fxt_in_progress_close_above(thread, open);
 	end_ns = fxt_now_at_end(thread);
-	fxt_in_progress_empty(thread, open);
+	fxt_in_progress_end_at(thread, open, end_ns);
 	return end_ns;
 }
 
@@ -253,7 +274,7 @@ static inline uint64_t fxt_end_after(struct fxt_thread *thread, struct fxt_in_pr
 	*before_ns = last_ns = thread->last_ns;
 	end_ns = fxt_clock_step_after(thread, end_ns, last_ns, before_ns);
 	if (open)
-		fxt_in_progress_empty(thread, open);
+		fxt_in_progress_end_at(thread, open, end_ns);
 	return end_ns;
 }
 

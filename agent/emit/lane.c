@@ -334,6 +334,8 @@ static enum outcome leave_and_turn(struct fxt_thread *thread, struct fxt_lane *l
 static void give_up(struct fxt_thread *thread, struct fxt_lane *lane, bool is_call)
 {
 	fxt_lane_lower(thread, lane);
+	if (is_call && thread->commit & FXT_COMMIT_SHOWN)
+		fxt_in_progress_settle(thread);
 	if (is_call && thread->commit & FXT_COMMIT_DEFERRED)
 		fxt_deferred_after(thread, thread->last_ns);
 }

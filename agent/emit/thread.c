@@ -296,6 +296,7 @@ static void begin_life(struct fxt_thread *thread, uint32_t own_tid)
 	thread->usual_function_ns = usual_ns(config->has_threshold);
 	fxt_explain_reset(thread);
 	fxt_program_text_forget(thread);
+	thread->shown = NULL;
 	thread->commit = 0;
 	thread->watched_errno = thread->first_errno = 0;
 	thread->born_ns = 0;

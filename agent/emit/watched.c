@@ -22,6 +22,7 @@ static bool is_slow(uint64_t duration_ns)
 /* Counts a call that is left out. */
 static uint64_t *leave_out(struct fxt_thread *thread, uint64_t end_ns)
 {
+	fxt_in_progress_settle(thread);
 	fxt_thread_filtered(thread);
 	fxt_deferred_after(thread, end_ns);
 	return NULL;
@@ -158,6 +159,7 @@ void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header
 	/* Only calls are explained and meet triggers. */
 	if (fxt_get_event_type(header) != FXT_EVENT_DURATION_COMPLETE) {
 		fxt_commit_as(thread, at, header, 1);
+		fxt_in_progress_settle(thread);
 		return;
 	}
 	if (!(thread->commit & FXT_COMMIT_DEFERRED))
@@ -177,6 +179,7 @@ void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header
 		*at++ = end_ns;
 	}
 	fxt_commit_as(thread, at, header + fxt_event_args(explained), 1);
+	fxt_in_progress_settle(thread);
 	fxt_call_stack_tell(thread, stack);
 	if (first_error)
 		fxt_call_stack_say(thread, FXT_STR_failed, first_error);

@@ -251,13 +251,15 @@ static inline struct fxt_thread *fxt_enter_first(enum fxt_category category)
 				RESULT_LONG								\
 				COUNT_##result_kind							\
 				end_ns_ = fxt_now(thread_);						\
-				fxt_in_progress_empty_with(thread_, open_, fxt_filler(FXT_SLOT_WORDS));	\
 				if (FXT_LIKELY(fxt_is_usual(thread_, start_ns_, end_ns_))) {		\
+					fxt_in_progress_empty_with(thread_, open_,			\
+								   fxt_filler(FXT_SLOT_WORDS));		\
 					fxt_quick_complete(thread_, &spot_, at_, end_ns_, names_,	\
 							   arguments_);					\
 					return result_;							\
 				}									\
 				fxt_quick_leave(thread_, &spot_);					\
+				fxt_in_progress_end_slow(thread_, open_, end_ns_);			\
 			} else if (FXT_LIKELY(!fxt_self_ending) &&					\
 				   FXT_LIKELY(fxt_drop(thread_, open_))) {				\
 				COUNT_##result_kind							\

@@ -83,6 +83,7 @@ FXT_EXPORT int daemon(int nochdir, int noclose)
 	fxt_in_progress_go_on(thread_);
 	end_ns = fxt_end(thread_, open);
 	if ((uint32_t)fxt_sys_getpid() != pid) {
+		fxt_in_progress_settle(thread_);
 		fxt_birth_forked(&birth);
 		if (!noclose && !result)
 			standard_streams_move();

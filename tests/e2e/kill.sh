@@ -22,6 +22,22 @@ for ((i = 0; i < kills; i++)); do
 	is "round $i, FXT_SEED=$FXT_SEED: threads in main()" 1 "$(grep -c ' function:main$' open)"
 	give_up_if_hopeless
 done
+# A slow call that has just returned is in the trace, once.
+for ((i = 0; i < kills; i++)); do
+	call=$(test $((i % 2)) = 0 && echo read || echo write)
+	rm -rf returned
+	traced returned "$apps/just_returned" "$call" 2>/dev/null
+	is "$call $i: exit status" 137 $?
+	file=$(only returned/*.fxt) || continue
+	valid "$file"
+	# The first thread fills the pipe, by calls of the same name.
+	is "$call $i: calls of the other thread" 1 "$(fxt dump --json "$file" | python3 -c '
+import json, sys
+records = [json.loads(line) for line in sys.stdin]
+print(sum(r.get("name") == sys.argv[1] and r["type"] in ("complete", "begin") and r["tid"] != r["pid"]
+          for r in records))' "$call")"
+	give_up_if_hopeless
+done
 # Processes that are killed while they end leave their traces and nothing else.
 mkdir ending
 FXT_SEED=$seed FXT_OUTPUT="$PWD/ending/%e.%p.fxt" LD_PRELOAD="$FXT_AGENT" \

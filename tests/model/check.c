@@ -31,6 +31,7 @@ static __thread struct found {
 	unsigned told;                  /* how many faults were found */
 	uint64_t calls, functions, stale, inherited, lost;
 	uint8_t *seen[MODEL_THREADS];
+	bool has_both[MODEL_THREADS];   /* a call of the thread is there as complete and as in progress */
 	/* the chunk that is being walked, from 1; a whole file counts as one */
 	unsigned chunk;
 	/* the chunk of each lifetime's begin, in which its end has to be too */
@@ -95,6 +96,16 @@ static void *memory(size_t bytes)
 
 /* -- One record --------------------------------------------------------------------------------- */
 
+/* Returns whether a call may be there as complete and as in progress: in a snapshot one of each thread may,
+ * which has committed its record and not yet taken its slot away. */
+static bool may_be_both(unsigned thread)
+{
+	bool may = found->is_snapshot && !found->has_both[thread];
+
+	found->has_both[thread] = true;
+	return may;
+}
+
 /* Returns whether this is a record of the model. Reports a fault if it may not be here. */
 static bool is_known(uint64_t id, enum model_kind kind)
 {
@@ -123,13 +134,13 @@ static bool is_known(uint64_t id, enum model_kind kind)
 		fault("%s: record %#lx is there, and its fate was %d", found->where, (unsigned long)id, fate);
 	if (found->seen[model_thread_of(id)][sequence]++ & ~(unsigned)IN_PROGRESS)
 		fault("%s: record %#lx is there twice", found->where, (unsigned long)id);
-	if (found->seen[model_thread_of(id)][sequence] & IN_PROGRESS)
+	if (found->seen[model_thread_of(id)][sequence] & IN_PROGRESS && !may_be_both(model_thread_of(id)))
 		fault("%s: call %#lx is there as complete and as still in progress", found->where,
 		      (unsigned long)id);
 	return true;
 }
 
-/* Checks a slot: its call must not be there as complete, too. */
+/* Checks a slot: its call must not be there as complete, too, but for may_be_both(). */
 static void check_in_progress(const uint64_t *at)
 {
 	uint64_t id = at[1];
@@ -140,7 +151,7 @@ static void check_in_progress(const uint64_t *at)
 	    model_sequence_of(id) >= MODEL_SEQUENCE)
 		return;
 	seen = &found->seen[model_thread_of(id)][model_sequence_of(id)];
-	if (*seen)
+	if (*seen && (*seen & IN_PROGRESS || !may_be_both(model_thread_of(id))))
 		fault("%s: call %#lx is there as still in progress, and again", found->where,
 		      (unsigned long)id);
 	*seen |= IN_PROGRESS;

@@ -234,6 +234,7 @@ void fxt_client_end(struct fxt_client *p, struct fxt_session *session)
 		close(p->fd);
 	if (p->process >= 0)
 		close(p->process);
+	fxt_client_texts_free(p);
 	free(p->saved);
 	free(p);
 }

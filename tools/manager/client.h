@@ -14,6 +14,7 @@
 
 #include "archive.h"
 #include "budget.h"
+#include "client_texts.h"
 #include "grants.h"
 #include "trace_session.h"
 #include "writer/provider.h"
@@ -83,6 +84,7 @@ struct fxt_client {
 	struct fxt_client_grant grant;  /* how much of its memory it may use: grants.h */
 	struct fxt_client_losses before;        /* what it had lost when the session began */
 	struct fxt_client_names loss_names;
+	struct fxt_client_texts texts;  /* what its calls in progress point to */
 	uint32_t wraps_before;          /* its wrap count then */
 	uint64_t written;               /* bytes of chunks that were saved in this session */
 	uint64_t taken_chunks;          /* so many chunks were taken in this session, as far as it was seen */

@@ -28,4 +28,17 @@ void fxt_client_serve_save(struct fxt_client *p, struct fxt_session *session,
  * what is wrong with it. */
 const char *fxt_client_map(struct fxt_client *p, const struct fxt_session *session, int fd, uint64_t bytes);
 
+/* Returns the chunk with this number if it consists of pages of slots; NULL: it does not. */
+const uint64_t *fxt_client_pages(const struct fxt_client *p, uint32_t number);
+
+/* Copies a small page of slots, or several if a record goes over the end of one; `left` words are behind
+ * `pages`. Returns how many words that are; 0 if the framing is wrong, or keeps changing. */
+size_t fxt_client_copy_pages(uint64_t *to, const uint64_t *pages, size_t left);
+
+/* Calls `note` for each string that the provider's memory defines in front of its counters: those are the names
+ * that our agent uses. Longer ones than 64 bytes are left out. */
+void fxt_client_each_name(const struct fxt_client *p,
+			  void (*note)(void *context, uint16_t index, const char *name, size_t bytes),
+			  void *context);
+
 #endif

@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "client.h"
+#include "client_parts.h"
 #include "tools/common/message.h"
 #include "writer/buffer.h"
 
@@ -211,10 +211,8 @@ static bool is_divided_alike(const uint64_t *copy, const uint64_t *words, size_t
 	return true;
 }
 
-/* Copies a small page of slots, or several if a record goes over the end of one. Its holder may give a page
- * back meanwhile, and the next one divides it anew. Returns how many words that are; 0 if the framing is
- * wrong, or keeps changing. */
-static size_t copy_pages(uint64_t *to, const uint64_t *pages, size_t left)
+/* A page's holder may give it back meanwhile, and the next one divides it anew. */
+size_t fxt_client_copy_pages(uint64_t *to, const uint64_t *pages, size_t left)
 {
 	size_t at, words;
 	unsigned tries;
@@ -234,20 +232,42 @@ static size_t copy_pages(uint64_t *to, const uint64_t *pages, size_t left)
 	return 0;
 }
 
+const uint64_t *fxt_client_pages(const struct fxt_client *p, uint32_t number)
+{
+	uint32_t entry = atomic_load_explicit(&p->table[number], memory_order_acquire);
+
+	return fxt_managed_state_of(entry) == FXT_MANAGED_PAGES ? chunk_of(p, number) : NULL;
+}
+
+/* Appends records of pages. Calls in progress have their texts, as far as these are known. */
+static void append_slots(struct fxt_client *p, struct fxt_session *session, const uint64_t *copy, size_t count)
+{
+	static uint64_t record[FXT_CLIENT_TEXT_WORDS];
+	size_t at, from = 0, words;
+
+	for (at = 0; at < count; at += fxt_get_record_words(copy[at])) {
+		words = fxt_client_texts_put(p, record, copy + at);
+		if (!words)
+			continue;
+		fxt_archive_append(&session->archive, p->id, copy + from, at - from, true);
+		fxt_archive_append(&session->archive, p->id, record, words, true);
+		from = at + fxt_get_record_words(copy[at]);
+	}
+	fxt_archive_append(&session->archive, p->id, copy + from, count - from, true);
+}
+
 /* Saves the pages of a chunk that consists of them. The program may go on and rewrite them meanwhile. */
 static void save_pages(struct fxt_client *p, struct fxt_session *session, uint32_t number)
 {
 	static uint64_t copy[FXT_CHUNK_WORDS];
-	uint32_t entry = atomic_load_explicit(&p->table[number], memory_order_acquire);
+	const uint64_t *pages = fxt_client_pages(p, number);
 	size_t at, words;
 
-	if (fxt_managed_state_of(entry) != FXT_MANAGED_PAGES)
-		return;
-	for (at = 0; at < FXT_CHUNK_WORDS; at += words ? words : FXT_SMALL_PAGE_WORDS) {
-		words = copy_pages(copy, chunk_of(p, number) + at, FXT_CHUNK_WORDS - at);
+	for (at = 0; pages && at < FXT_CHUNK_WORDS; at += words ? words : FXT_SMALL_PAGE_WORDS) {
+		words = fxt_client_copy_pages(copy, pages + at, FXT_CHUNK_WORDS - at);
 		session->archive.damaged += !words;
 		save_durable(p, session);
-		fxt_archive_append(&session->archive, p->id, copy, words, true);
+		append_slots(p, session, copy, words);
 	}
 }
 

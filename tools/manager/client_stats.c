@@ -33,31 +33,29 @@ static const uint64_t *chunk_of(const struct fxt_client *p, uint32_t number)
 
 /* -- Losses ------------------------------------------------------------------------------------- */
 
-/* Notes the name of a string record if it is that of a counter of losses. */
-static void note_name(struct fxt_client_names *names, const uint64_t *record, uint64_t header)
+/* Notes a name if it is that of a counter of losses. */
+static void note_name(void *context, uint16_t index, const char *text, size_t bytes)
 {
 	static const char dropped[] = "dropped", overwritten[] = "overwritten";
-	size_t bytes = fxt_get_string_bytes(header);
-	char text[MOST_NAME_BYTES];
+	struct fxt_client_names *names = context;
 	bool is_overwritten;
 
-	if (bytes > sizeof(text) || names->count == sizeof(names->list) / sizeof(names->list[0]))
+	if (names->count == sizeof(names->list) / sizeof(names->list[0]))
 		return;
-	memcpy(text, record + 1, bytes);
 	is_overwritten = bytes == sizeof(overwritten) - 1 && memcmp(text, overwritten, bytes) == 0;
 	if (is_overwritten ||
 	    (bytes >= sizeof(dropped) - 1 && memcmp(text, dropped, sizeof(dropped) - 1) == 0))
-		names->list[names->count++] = (struct fxt_client_name){
-			(uint16_t)fxt_get_string_index(header), is_overwritten};
+		names->list[names->count++] = (struct fxt_client_name){index, is_overwritten};
 }
 
-/* Reads the names of the counters. They stand in front of the counters, which our agent's memory has. */
-static void read_names(struct fxt_client *p)
+void fxt_client_each_name(const struct fxt_client *p,
+			  void (*note)(void *context, uint16_t index, const char *name, size_t bytes),
+			  void *context)
 {
+	char text[MOST_NAME_BYTES];
 	const uint64_t *words = (const uint64_t *)(p->memory + p->durable_offset);
 	size_t count = p->counters_bytes ? p->counters_offset / FXT_WORD_BYTES : 0, at, size;
 
-	p->loss_names.is_read = true;
 	for (at = 0; at < count; at += size) {
 		uint64_t header = load(words + at);
 
@@ -65,8 +63,12 @@ static void read_names(struct fxt_client *p)
 		if (!size || size > count - at)
 			return;
 		if (fxt_get_record_type(header) == FXT_RECORD_STRING && size > 1 &&
-		    fxt_words_of(fxt_get_string_bytes(header)) < size)
-			note_name(&p->loss_names, words + at, header);
+		    fxt_words_of(fxt_get_string_bytes(header)) < size &&
+		    fxt_get_string_bytes(header) <= sizeof(text)) {
+			memcpy(text, words + at + 1, fxt_get_string_bytes(header));
+			note(context, (uint16_t)fxt_get_string_index(header), text,
+			     fxt_get_string_bytes(header));
+		}
 	}
 }
 
@@ -120,7 +122,8 @@ static struct fxt_client_losses count(struct fxt_client *p)
 	if (!p->memory)
 		return losses;
 	if (!p->loss_names.is_read)
-		read_names(p);
+		fxt_client_each_name(p, note_name, &p->loss_names);
+	p->loss_names.is_read = true;
 	add_counters(p, &losses, (const uint64_t *)(p->memory + p->durable_offset + p->counters_offset),
 		     p->counters_bytes / FXT_WORD_BYTES, SIZE_MAX);
 	for (uint32_t i = 0; i < p->chunks && p->loss_names.count; i++)

@@ -17,6 +17,7 @@ enum {
 	STOP_NS = 250 * 1000 * 1000,    /* how long providers have to answer FXT_MANAGER_STOP */
 	LOOK_NS = 10 * 1000 * 1000,     /* between two looks at the memory of those that cannot ask */
 	SAVE_NS = 100 * 1000 * 1000,    /* between two times that alerts or controllers save the buffers */
+	TEXTS_NS = 100 * 1000 * 1000,   /* between two looks at calls in progress */
 	TAKE_BACK_NS = 500 * 1000 * 1000,
 	FIRST_FREE_ID = (1 << 22) + 1,  /* Linux's largest process number is 2^22 */
 };
@@ -270,6 +271,17 @@ static void look(struct fxt_session *s, uint64_t now_ns)
 		fxt_client_look(s->clients[i], s);
 }
 
+/* Reads what long calls in progress point to. This takes a hundredth of the time at most. */
+static void look_at_texts(struct fxt_session *s, uint64_t now_ns)
+{
+	uint64_t took_ns;
+
+	for (size_t i = 0; i < s->count; i++)
+		fxt_client_texts_look(s->clients[i]);
+	took_ns = fxt_now_ns() - now_ns;
+	s->texts_ns = now_ns + (took_ns * 100 > TEXTS_NS ? took_ns * 100 : TEXTS_NS);
+}
+
 static uint64_t earlier(uint64_t due_ns, uint64_t at_ns)
 {
 	return !due_ns || at_ns < due_ns ? at_ns : due_ns;
@@ -283,6 +295,8 @@ uint64_t fxt_session_due(const struct fxt_session *s)
 		due_ns = earlier(due_ns, s->save_ns + SAVE_NS);
 	if (has_mute(s))
 		due_ns = earlier(due_ns, s->look_ns);
+	if (s->count && fxt_session_runs(s))
+		due_ns = earlier(due_ns, s->texts_ns);
 	return due_ns;
 }
 
@@ -294,6 +308,8 @@ void fxt_session_advance(struct fxt_session *s)
 		save_for_alert(s, now_ns);
 	if (now_ns >= s->look_ns && has_mute(s))
 		look(s, now_ns);
+	if (now_ns >= s->texts_ns && fxt_session_runs(s))
+		look_at_texts(s, now_ns);
 	if (now_ns >= s->take_back_ns) {
 		s->take_back_ns = now_ns + TAKE_BACK_NS;
 		fxt_memory_take_back(s, now_ns);

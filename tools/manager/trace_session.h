@@ -84,6 +84,7 @@ struct fxt_session {
 	uint64_t overwritten;           /* records of theirs that newer ones have overwritten */
 	uint32_t cut_off;               /* providers that broke the protocol: their losses are not known */
 	uint64_t deadline_ns;           /* CLOCK_MONOTONIC: the present change ends then at the latest */
+	uint64_t texts_ns;              /* when calls in progress are looked at next: client_texts.h */
 	uint64_t look_ns;               /* when the memory of mute providers is looked at next */
 	uint64_t take_back_ns;          /* when memory that was not used is taken back next */
 	uint64_t save_ns;               /* the last time at which an alert or a controller had them saved */
