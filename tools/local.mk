@@ -221,6 +221,8 @@ RECORD_FILES = \
 	tools/record/saver.c \
 	tools/record/watch.c \
 	tools/record/saver.h \
+	tools/record/reaper.c \
+	tools/record/reaper.h \
 	tools/record/shared_memory.c \
 	tools/record/shared_memory.h \
 	tools/record/signals.c \

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "agent/base/connection.h"
+#include "agent/base/koid.h"
 #include "agent/emit/clock.h"
 #include "writer/sys.h"
 
@@ -80,6 +81,19 @@ static struct fxt_shared *map_inherited(const char *path)
 		memory = map(fd, 0);
 	fxt_sys_close(fd);
 	return memory;
+}
+
+uint32_t fxt_shared_parent(uint32_t parent)
+{
+	const struct fxt_adopter *adopter = is_run && fxt_shared ? &fxt_shared->adopter : NULL;
+	uint32_t reaper = adopter ? atomic_load_explicit(&adopter->reaper, memory_order_relaxed) : 0;
+
+	/* A number says nothing in another namespace. */
+	if (!reaper || !parent || parent != atomic_load_explicit(&adopter->pid, memory_order_relaxed) ||
+	    fxt_koid_differs() ||
+	    (uint32_t)fxt_sys_getpid() == atomic_load_explicit(&adopter->command, memory_order_relaxed))
+		return parent;
+	return reaper;
 }
 
 void fxt_shared_start(char **environment)

@@ -32,7 +32,9 @@ enum {
 struct fxt_shared {
 	_Atomic uint64_t magic;         /* magic number, version and size; the first process stores them */
 	_Atomic uint64_t begun_ns;      /* the time at which that process stored them */
-	char rest[FXT_SHARED_PAGE_BYTES - 2 * sizeof(uint64_t)];
+	char between[FXT_ADOPTER_OFFSET - 2 * sizeof(uint64_t)];
+	struct fxt_adopter adopter;
+	char rest[FXT_SHARED_PAGE_BYTES - FXT_ADOPTER_OFFSET - sizeof(struct fxt_adopter)];
 	/* Both sections begin at a page. The files that know their contents cast them. */
 	unsigned char parents[FXT_PARENT_BYTES];
 	unsigned char streams[FXT_STREAMS_BYTES];
@@ -51,6 +53,10 @@ bool fxt_shared_may_be(uint64_t at_ns, uint64_t now_ns);
 /* Tells whether the memory is that of `fxt record`. Then the processes that share it run any programs, and
  * their files are joined into one trace. Otherwise they are forks of this program. */
 bool fxt_shared_is_run(void);
+
+/* Returns the id of the parent that this process would have without `fxt record`; `parent` is that of the one
+ * that it has. Any context. */
+uint32_t fxt_shared_parent(uint32_t parent);
 
 /* Maps or makes the memory. Called once, at start. The descriptor that this takes is closed again before
  * the program can open any. */

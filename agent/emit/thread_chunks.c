@@ -201,8 +201,8 @@ static bool take_offer(const struct fxt_thread *self, struct fxt_chunk *rest, ui
 					   .number = (uint32_t)hold,
 					   .events = lane->events,
 					   .is_copied = lane->line_mask};
-		if (atomic_compare_exchange_strong_explicit(&offer->lane->hold, &hold, 0, memory_order_acq_rel,
-							    memory_order_relaxed))
+		if (atomic_compare_exchange_strong_explicit(&offer->lane->hold, &hold, 0,
+							    memory_order_acq_rel, memory_order_relaxed))
 			return true;
 	}
 	return false;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "agent/arrows/parent_links.h"
+#include "agent/arrows/shared.h"
 #include "agent/process/fork.h"
 #include "interpose/engine/interpose.h"
 #include "interpose/engine/trampoline.h"
@@ -21,6 +22,19 @@ FXT_EXPORT pid_t __fork(void);
 #define CALLEE_KEPT , keeping_
 #define AROUND_KEPT , KEEPING
 #define KEEPING(...) FXT_FIRST_DO(keeping_, fxt_descriptor_leave(fildes), __VA_ARGS__)
+
+/* PARENT: an INT that is the id of the parent. */
+#define FAILURE_PARENT FAILURE_INT
+#define RESULT_PARENT RESULT_INT
+#define CALLEE_PARENT , parent_by_
+#define AROUND_PARENT , PARENT_BY
+#define PARENT_BY(type, symbol, ...)                                       \
+	static type parent_by_##symbol(void)                               \
+	{                                                                  \
+		return (type)fxt_shared_parent((uint32_t)real_##symbol()); \
+	}
+#define FXT_NUMBER_getppid , PARENT_BY_NUMBER
+#define PARENT_BY_NUMBER(...) (call_->result = fxt_shared_parent((uint32_t)real_by_number(__VA_ARGS__)))
 
 #define FXT_TABLE "interpose/tables/process.def"
 #include "interpose/engine/wrappers.inc"

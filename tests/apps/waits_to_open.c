@@ -1,5 +1,5 @@
-/* This program opens a FIFO that nobody else opens, and waits for ever. The path ends where the readable memory
- * ends.
+/* This program opens a FIFO that nobody else opens, and waits for ever. The path ends where the readable
+ * memory ends.
  *
  * usage: waits_to_open open|write|openat|fopen|creat PATH */
 #include <fcntl.h>

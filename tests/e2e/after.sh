@@ -104,3 +104,34 @@ END
 "$FXT" record -q -o orphans.fxt -- python3 orphans.py >out
 is "an orphan of a command that goes on" reaped "$(cat out)"
 valid orphans.fxt
+
+# An orphan has the parent that it would have without fxt record, before and after it executes a program.
+cat >orphan.py <<'END'
+import ctypes, os, sys
+SYS_GETPPID = {"x86_64": 110, "aarch64": 173}[os.uname().machine]
+def tell():
+    with open(sys.argv[1], "a") as file:
+        print(os.getppid(), ctypes.CDLL(None).syscall(SYS_GETPPID), file=file)
+if len(sys.argv) > 2:
+    tell()
+    sys.exit()
+parent = os.getpid()
+if os.fork():
+    os.wait()
+    tell()
+elif os.fork() == 0:
+    child = os.getppid()
+    while os.getppid() == child:
+        pass
+    tell()
+    os.execv(sys.executable, [sys.executable, sys.argv[0], sys.argv[1], "again"])
+END
+bare python3 orphan.py bare
+until_deadline sh -c 'test "$(wc -l <bare)" = 3'
+"$FXT" record -q -o orphan.fxt -- python3 orphan.py recorded
+valid orphan.fxt
+# The first process of all is the command, whose parent really is fxt record.
+for name in bare recorded; do
+	sort $name | uniq -c | sort -n | tail -n 1 >$name.parents
+done
+is "parents of orphans" "$(cat bare.parents)" "$(cat recorded.parents)"

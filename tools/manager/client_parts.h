@@ -35,8 +35,8 @@ const uint64_t *fxt_client_pages(const struct fxt_client *p, uint32_t number);
  * `pages`. Returns how many words that are; 0 if the framing is wrong, or keeps changing. */
 size_t fxt_client_copy_pages(uint64_t *to, const uint64_t *pages, size_t left);
 
-/* Calls `note` for each string that the provider's memory defines in front of its counters: those are the names
- * that our agent uses. Longer ones than 64 bytes are left out. */
+/* Calls `note` for each string that the provider's memory defines in front of its counters: those are the
+ * names that our agent uses. Longer ones than 64 bytes are left out. */
 void fxt_client_each_name(const struct fxt_client *p,
 			  void (*note)(void *context, uint16_t index, const char *name, size_t bytes),
 			  void *context);

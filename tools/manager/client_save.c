@@ -240,7 +240,8 @@ const uint64_t *fxt_client_pages(const struct fxt_client *p, uint32_t number)
 }
 
 /* Appends records of pages. Calls in progress have their texts, as far as these are known. */
-static void append_slots(struct fxt_client *p, struct fxt_session *session, const uint64_t *copy, size_t count)
+static void append_slots(struct fxt_client *p, struct fxt_session *session, const uint64_t *copy,
+			 size_t count)
 {
 	static uint64_t record[FXT_CLIENT_TEXT_WORDS];
 	size_t at, from = 0, words;

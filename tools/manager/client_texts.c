@@ -34,7 +34,8 @@ static void note_name(void *context, uint16_t index, const char *name, size_t by
 {
 	struct fxt_client_texts *texts = context;
 
-	if (is_name_of_text(name, bytes) && texts->name_count < sizeof(texts->names) / sizeof(texts->names[0]))
+	if (is_name_of_text(name, bytes) &&
+	    texts->name_count < sizeof(texts->names) / sizeof(texts->names[0]))
 		texts->names[texts->name_count++] = index;
 }
 
@@ -134,7 +135,8 @@ void fxt_client_texts_look(struct fxt_client *p)
 	p->texts.is_read = true;
 	for (uint32_t i = 0; p->texts.name_count && i < p->chunks; i++) {
 		pages = fxt_client_pages(p, i);
-		for (size_t at = 0; pages && at < FXT_CHUNK_WORDS; at += words ? words : FXT_SMALL_PAGE_WORDS) {
+		for (size_t at = 0; pages && at < FXT_CHUNK_WORDS;
+		     at += words ? words : FXT_SMALL_PAGE_WORDS) {
 			words = fxt_client_copy_pages(copy, pages + at, FXT_CHUNK_WORDS - at);
 			for (size_t in = 0; in < words; in += fxt_get_record_words(copy[in]))
 				look_at(p, &now, copy + in, pages + at + in);

@@ -244,6 +244,8 @@ static int record(struct fxt_record_options *o)
 		r->directory = fxt_parts_directory(o->out ? o->out : "./x", o->quiet);
 	if (r->directory) {
 		shared = fxt_shared_make(&o->shared);
+		if (shared >= 0)
+			fxt_shared_adopts(shared);
 		status = fxt_saver_begin(&r->saver, o, r->directory, shared) ||
 					 !(o->duration_ns || o->delay_ns || o->is_toggled || o->budget)
 				 ? EXIT_SUCCESS

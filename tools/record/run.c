@@ -17,6 +17,7 @@
 
 #include "descendants.h"
 #include "init.h"
+#include "shared_memory.h"
 #include "signals.h"
 #include "tools/common/kernel_clock.h"
 #include "tools/common/message.h"
@@ -83,6 +84,7 @@ static void become(char **argv, const struct fxt_signals *signals, pid_t stands_
 
 	fxt_run_follow_pid(stands_for);
 	fxt_init_hand_over();
+	fxt_shared_commands();
 	fxt_signals_give_back(signals);
 	execvp(argv[0], argv);
 	error = errno;

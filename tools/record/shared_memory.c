@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "tools/common/message.h"
+#include "tools/record/reaper.h"
 #include "writer/run_memory.h"
 
 int fxt_shared_make(char **path)
@@ -27,4 +28,26 @@ int fxt_shared_make(char **path)
 	}
 	*path = fxt_format("/proc/%d/fd/%d", (int)getpid(), fd);
 	return fd;
+}
+
+/* NULL: nobody needs to know. */
+static struct fxt_adopter *adopter;
+
+void fxt_shared_adopts(int fd)
+{
+	long page_bytes = sysconf(_SC_PAGESIZE);
+	char *page = mmap(NULL, (size_t)page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (page == MAP_FAILED)
+		return;
+	adopter = (struct fxt_adopter *)(void *)(page + FXT_ADOPTER_OFFSET);
+	atomic_store(&adopter->reaper, 1);
+	fxt_reaper_find(&adopter->reaper);
+	atomic_store(&adopter->pid, (uint32_t)getpid());
+}
+
+void fxt_shared_commands(void)
+{
+	if (adopter)
+		atomic_store(&adopter->command, (uint32_t)getpid());
 }

@@ -8,4 +8,9 @@
  * if there can be no such memory. */
 int fxt_shared_make(char **path);
 
+/* Says in the memory that this process adopts orphans, and who would. Called before it does. */
+void fxt_shared_adopts(int fd);
+/* Says that the calling process becomes the command. */
+void fxt_shared_commands(void);
+
 #endif
