@@ -1,5 +1,5 @@
-/* See reaper.h. The orphan and its parent run in the memory of this process, because that is quickest; so they
- * make system calls alone. */
+/* See reaper.h. The orphan and its parent run in the memory of this process, because that is quickest; so
+ * they make system calls alone. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
