@@ -456,6 +456,16 @@ EXTRA_DIST += tests/functions/args.c tests/functions/coroutines.c tests/function
 TESTS += $(E2E_TESTS)
 EXTRA_DIST += $(E2E_TESTS) $(E2E_HELPERS)
 
+# Runs all tests once `make check TESTS=` has built them: those of single parts JOBS at a time, and then those
+# from end to end one after the other. Some of these need every core to provoke contention.
+JOBS = 1
+.PHONY: check-in-turn
+check-in-turn:
+	@status=0; \
+	$(MAKE) $(AM_MAKEFLAGS) -j$(JOBS) check-TESTS TESTS='$(filter-out tests/e2e/%,$(TESTS))' || status=1; \
+	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(filter tests/e2e/%,$(TESTS))' || status=1; \
+	exit $$status
+
 # Prints what the interposition tables declare; `make interposed-calls` makes the page about it from that.
 check_PROGRAMS += tests/list_calls
 tests_list_calls_LDADD =
