@@ -247,8 +247,8 @@ START_TEST(forgets_who_is_over)
 	next(4000);
 	ck_assert_uint_eq(sums.count, 1);
 	ck_assert_uint_eq(sums.list[0].pid, 71);
-	ck_assert_uint_eq(reader.providers[2]->string_count, 0);
-	ck_assert_uint_ne(reader.providers[3]->string_count, 0);
+	ck_assert_uint_eq(reader.providers[2]->has_strings, 0);
+	ck_assert_uint_ne(reader.providers[3]->has_strings, 0);
 	end();
 }
 END_TEST

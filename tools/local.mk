@@ -28,6 +28,7 @@ READING_FILES = \
 	tools/reading/reader_internal.h \
 	tools/reading/reader_records.c \
 	tools/reading/reader_skim.c \
+	tools/reading/reader_strings.c \
 	tools/reading/reader_symbols.c \
 	tools/reading/reader_tables.c
 
@@ -390,6 +391,7 @@ TOOLS_TESTS = \
 	tests/check_report_processor_print \
 	tests/check_report_stacks \
 	tests/check_skim \
+	tests/check_strings \
 	tests/check_tools \
 	tests/check_top \
 	tests/check_windows \
@@ -502,6 +504,11 @@ tests_check_report_stacks_SOURCES = tests/check_report_stacks.c $(TRACE_MAKER)
 tests_check_report_stacks_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_report_stacks_CFLAGS = $(TOOLS_TESTS_CFLAGS)
 tests_check_report_stacks_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_strings_SOURCES = tests/check_strings.c tests/apps/random.h tests/apps/unseen.h \
+	tests/trace_words.h
+tests_check_strings_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_strings_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_strings_LDADD = $(TOOLS_TESTS_LIBS)
 tests_check_skim_SOURCES = tests/check_skim.c tests/apps/random.h tests/apps/unseen.h tests/trace_words.h
 tests_check_skim_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_skim_CFLAGS = $(TOOLS_TESTS_CFLAGS)

@@ -12,9 +12,25 @@
 
 static struct fxt_thread_in_progress *thread_of(struct fxt_cut_calls *c, uint32_t thread)
 {
-	c->threads =
-		fxt_reach(c->threads, &c->thread_capacity, &c->thread_count, thread, sizeof(*c->threads));
-	return &c->threads[thread];
+	struct fxt_slot *slot;
+	bool fresh;
+
+	if (c->thread_count && c->threads[0].thread == thread)
+		return &c->threads[0];
+	if (c->thread_count) {
+		slot = fxt_map_put(&c->by_thread, thread, 0, &fresh);
+		if (!fresh)
+			return &c->threads[slot->value[0]];
+		slot->value[0] = c->thread_count;
+		c->threads = fxt_grow(c->threads, &c->thread_capacity, c->thread_count + 1,
+				      sizeof(*c->threads));
+	} else {
+		/* Most programs have one thread. */
+		c->threads = fxt_alloc(1, sizeof(*c->threads));
+		c->thread_capacity = 1;
+	}
+	c->threads[c->thread_count] = (struct fxt_thread_in_progress){.thread = thread};
+	return &c->threads[c->thread_count++];
 }
 
 /* -- The part at hand ------------------------------------------------------------------------------ */
@@ -152,6 +168,7 @@ struct fxt_cut_call *fxt_cut_calls_keep(struct fxt_cut_calls *c, struct fxt_read
 void fxt_cut_calls_free(struct fxt_cut_calls *c)
 {
 	free(c->threads);
+	fxt_map_free(&c->by_thread);
 	free(c->list);
 	*c = (struct fxt_cut_calls){0};
 }

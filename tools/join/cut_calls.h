@@ -11,6 +11,7 @@
 #ifndef FXT_TOOLS_CUT_CALLS_H
 #define FXT_TOOLS_CUT_CALLS_H
 
+#include "tools/common/map.h"
 #include "tools/reading/reader.h"
 
 struct fxt_cut_call {
@@ -21,6 +22,7 @@ struct fxt_cut_call {
 
 /* The data about a thread. */
 struct fxt_thread_in_progress {
+	uint32_t thread;                /* place in fxt_reader.threads */
 	uint64_t latest_ns;             /* when the latest of its events began */
 	uint64_t last_ns;               /* when the last of its events ended */
 	uint64_t executed_ns;           /* when it last was to execute a program; 0: never */
@@ -36,8 +38,10 @@ struct fxt_begun_call {
 
 /* The calls of a program. Before its first record all members are zero. */
 struct fxt_cut_calls {
-	struct fxt_thread_in_progress *threads; /* by thread */
+	/* A program has few of the threads of a run, so there is no array by thread for each of them. */
+	struct fxt_thread_in_progress *threads;
 	size_t thread_count, thread_capacity;
+	struct fxt_map by_thread;       /* thread -> place in `threads`; empty while there is one thread */
 	struct fxt_begun_call *list;
 	size_t count, capacity;
 };

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "tools/common/message.h"
+#include "tools/reading/reader_internal.h"
 #include "writer/fxt_encode.h"
 
 /* Names of functions can be long where there are templates. Demangled ones have no more bytes either. */
@@ -188,10 +189,7 @@ static void begin_provider(struct making *m, const struct fxt_provider *p, uint3
 	m->records->count += fxt_encode_provider_section(words, FXT_RECORD_MAX_WORDS, id);
 	fxt_map_free(&m->strings);
 	memset(m->is_used, 0, FXT_STRING_MAX_INDEX + 1);
-	for (size_t i = 0; i < p->string_capacity; i++) {
-		if (p->strings[i])
-			m->is_used[p->strings[i]->index] = true;
-	}
+	fxt_mark_strings(p, m->is_used);
 	m->next = FXT_STRING_MAX_INDEX;
 }
 

@@ -19,6 +19,9 @@
 /* Providers whose id is in use already get ids from here on, because Linux's process ids are below 2^22. */
 enum { FIRST_FREE_ID = (1 << 22) + 1 };
 
+/* When so much of a followed part has been read, its pages are given back: a system call costs little then. */
+enum { DROP_BYTES = 2 << 20 };
+
 static void clear(struct fxt_merge *m)
 {
 	*m = (struct fxt_merge){.next_id = FIRST_FREE_ID, .lacks_perfetto = m->lacks_perfetto,
@@ -127,6 +130,10 @@ bool fxt_merge_follow(struct fxt_merge *m, struct fxt_reader *r)
 	while (fxt_merged_part_next(m, r, m->followed, &ok))
 		;
 	fxt_frame_part_ahead(&m->frames, &m->followed->frames, r);
+	if (r->at - m->dropped >= DROP_BYTES) {
+		fxt_trace_drop(r->data + m->dropped, r->data + r->at);
+		m->dropped = r->at;
+	}
 	return m->as_it_is && r->stop == FXT_STOP_END;
 }
 

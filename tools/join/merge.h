@@ -57,6 +57,7 @@ struct fxt_merge {
 	size_t buffered;
 	bool still_runs;                /* the process of the current part still runs, and may write on */
 	struct fxt_merged_part *followed;       /* the part that is followed; NULL: there is none */
+	uint64_t dropped;               /* so much of it is in no memory of ours any more */
 	/* the providers in it whose processes still run, by their ids -> when recording ended, and the pid */
 	struct fxt_map running;
 	struct fxt_untraced untraced;   /* programs that were executed and left no part */

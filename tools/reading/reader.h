@@ -14,8 +14,8 @@
  *     fxt_reader_free(&r);
  *
  * reader.c walks from record to record. reader_records.c decodes each type of record, reader_atoms.c the
- * strings, threads and arguments within one. reader_tables.c keeps providers, strings and threads, and
- * reader_skim.c goes quickly past events of a known form.
+ * strings, threads and arguments within one. reader_tables.c keeps providers and threads, reader_strings.c
+ * their strings, and reader_skim.c goes quickly past events of a known form.
  */
 #ifndef FXT_TOOLS_READER_H
 #define FXT_TOOLS_READER_H
@@ -62,16 +62,16 @@ struct fxt_meanings {
 	size_t count, capacity;
 };
 
-/* A registered string. It is not moved while the reader lives, because every fxt_text of it points to its
- * symbol. */
+/* A text that providers have registered, whichever and by whatever index. It is not moved while the reader
+ * lives, because every fxt_text of it points to its symbol. */
 struct fxt_string_entry {
-	uint64_t offset;
 	const char *text;
 	uint32_t bytes;
 	uint32_t symbol;
-	uint32_t index;
-	struct fxt_meanings *older;     /* NULL: the index never meant anything else */
 };
+
+struct fxt_string_page;                 /* strings at indices that follow each other, in reader_strings.c */
+struct fxt_string_pool;                 /* the texts of all providers, in the same file */
 
 struct fxt_thread_entry {
 	uint64_t offset;
@@ -88,10 +88,11 @@ struct fxt_provider {
 	/* 1e9 until an initialization record comes, as the specification says: "the reader may assume
 	 * that 1 tick is 1 nanosecond". */
 	uint64_t ticks_per_second;
-	/* Both tables are found by index with open addressing, because a provider may have one string or
-	 * 32767. A capacity is a power of two, or 0. */
-	struct fxt_string_entry **strings;
-	size_t string_count, string_capacity;
+	struct fxt_string_page ***strings;      /* pages of pages, by index; NULL: it has none */
+	bool has_strings;
+	uint64_t first_string;          /* the offset of the first of them */
+	struct fxt_map older_strings;   /* index -> its earlier meanings, if it has some */
+	/* The threads are found by index with open addressing. The capacity is a power of two, or 0. */
 	struct fxt_thread_entry *threads;
 	size_t thread_count, thread_capacity;
 	uint32_t generation;            /* counts how often an index got another meaning */
@@ -174,6 +175,7 @@ struct fxt_reader {
 	struct fxt_map thread_by_koids;
 	struct fxt_map process_names;   /* pid -> text in the mapping and its bytes */
 	struct fxt_symbols *symbols;
+	struct fxt_string_pool *strings;
 };
 
 /* Begins to read `size` bytes at `data`, which have to stay until fxt_reader_free(). They need not be
@@ -183,7 +185,7 @@ void fxt_reader_free(struct fxt_reader *r);
 
 /* Frees the strings and threads of a provider of which no more records follow, so that a trace that is read
  * for long while it grows takes memory for the programs that run. */
-void fxt_reader_forget(struct fxt_provider *p);
+void fxt_reader_forget(struct fxt_reader *r, struct fxt_provider *p);
 
 /* Decodes the next record in the order of the file. Returns false at the end; r->stop then says why reading
  * ended. */

@@ -57,17 +57,30 @@ struct fxt_provider *fxt_provider_of(struct fxt_reader *r, uint32_t id);
 /* Makes a provider, also if there is one with this id. */
 struct fxt_provider *fxt_provider_new(struct fxt_reader *r, uint32_t id);
 void fxt_name_process(struct fxt_reader *r, uint64_t pid, struct fxt_text name);
-void fxt_register_string(struct fxt_provider *p, unsigned index, struct fxt_text text, uint64_t offset);
+/* Adds a meaning that an index had, to those before it (NULL: there are none). */
+struct fxt_meanings *fxt_with_older(struct fxt_meanings *older, struct fxt_older meaning);
+/* Returns the last meaning that was registered at or before `offset`, or NULL. */
+const struct fxt_older *fxt_meaning_at(const struct fxt_meanings *older, uint64_t offset);
+void fxt_free_older(struct fxt_meanings *older);
+void fxt_register_thread(struct fxt_provider *p, unsigned index, uint32_t thread, uint64_t offset);
+/* Sets *thread to the thread that the index stood for at `offset`. Returns false if it stood for none. */
+bool fxt_registered_thread(const struct fxt_provider *p, unsigned index, uint64_t offset, uint32_t *thread);
+void fxt_tables_free(struct fxt_reader *r);
+
+/* reader_strings.c */
+void fxt_register_string(struct fxt_reader *r, struct fxt_provider *p, unsigned index, struct fxt_text text,
+			 uint64_t offset);
 /* Returns the string that the index stood for at `offset`; its text is NULL if it stood for none. */
 struct fxt_text fxt_registered_string(const struct fxt_provider *p, unsigned index, uint64_t offset);
 /* Returns the index by which an event at the end of the file can name the string that an event has as
  * `ref`. It returns 0 if the string stands in the event itself, or if the index stands for another
  * string by then. The agent always refers to strings by index. */
 uint16_t fxt_lasting_index(const struct fxt_provider *p, uint64_t ref, const struct fxt_text *text);
-void fxt_register_thread(struct fxt_provider *p, unsigned index, uint32_t thread, uint64_t offset);
-/* Sets *thread to the thread that the index stood for at `offset`. Returns false if it stood for none. */
-bool fxt_registered_thread(const struct fxt_provider *p, unsigned index, uint64_t offset, uint32_t *thread);
-void fxt_tables_free(struct fxt_reader *r);
+/* Marks the indices that stand for a string in an array that has all indices. */
+void fxt_mark_strings(const struct fxt_provider *p, unsigned char *is_used);
+/* Frees what a provider has, and what all have. */
+void fxt_forget_strings(struct fxt_reader *r, struct fxt_provider *p);
+void fxt_free_strings(struct fxt_reader *r);
 
 /* reader_symbols.c */
 struct fxt_symbols *fxt_symbols_new(void);

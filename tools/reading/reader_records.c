@@ -87,7 +87,7 @@ static void read_string_record(struct fxt_decoder *d)
 	if (rec->id == 0)
 		fxt_fault(d, FXT_FAULT_STRING_INDEX_0, rec->offset, "%s", "");
 	else
-		fxt_register_string(d->r->provider, (unsigned)rec->id, rec->name, rec->offset);
+		fxt_register_string(d->r, d->r->provider, (unsigned)rec->id, rec->name, rec->offset);
 }
 
 static void read_thread_record(struct fxt_decoder *d)

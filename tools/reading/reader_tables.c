@@ -1,4 +1,5 @@
-/* Keeps what records refer to: providers, each with its strings and threads, and the names of processes. */
+/* Keeps what records refer to: providers, each with its threads, and the names of processes. The strings are in
+ * reader_strings.c. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -38,7 +39,7 @@ struct fxt_provider *fxt_provider_of(struct fxt_reader *r, uint32_t id)
 
 /* -- What an index meant before -------------------------------------------------------------------- */
 
-static struct fxt_meanings *with_older(struct fxt_meanings *older, struct fxt_older meaning)
+struct fxt_meanings *fxt_with_older(struct fxt_meanings *older, struct fxt_older meaning)
 {
 	if (!older)
 		older = fxt_alloc(1, sizeof(*older));
@@ -47,9 +48,8 @@ static struct fxt_meanings *with_older(struct fxt_meanings *older, struct fxt_ol
 	return older;
 }
 
-/* Returns the last meaning that was registered at or before `offset`, or NULL. It searches by halves,
- * because a trace may give one index a million meanings. */
-static const struct fxt_older *meaning_at(const struct fxt_meanings *older, uint64_t offset)
+/* It searches by halves, because a trace may give one index a million meanings. */
+const struct fxt_older *fxt_meaning_at(const struct fxt_meanings *older, uint64_t offset)
 {
 	size_t low = 0, high = older ? older->count : 0;
 
@@ -64,87 +64,11 @@ static const struct fxt_older *meaning_at(const struct fxt_meanings *older, uint
 	return low ? &older->list[low - 1] : NULL;
 }
 
-static void free_older(struct fxt_meanings *older)
+void fxt_free_older(struct fxt_meanings *older)
 {
 	if (older)
 		free(older->list);
 	free(older);
-}
-
-/* -- Strings --------------------------------------------------------------------------------------- */
-
-/* Returns the place of the index. No hash is needed, because indices are below 2^15 and few can share a
- * place. */
-static struct fxt_string_entry **string_place(struct fxt_string_entry **strings, size_t capacity,
-					      unsigned index)
-{
-	size_t i = index & (capacity - 1);
-
-	while (strings[i] && strings[i]->index != index)
-		i = (i + 1) & (capacity - 1);
-	return &strings[i];
-}
-
-static void more_strings(struct fxt_provider *p)
-{
-	size_t capacity = p->string_capacity ? p->string_capacity * 4 : 4;
-	struct fxt_string_entry **strings = fxt_alloc(capacity, sizeof(struct fxt_string_entry *));
-
-	for (size_t i = 0; i < p->string_capacity; i++) {
-		if (p->strings[i])
-			*string_place(strings, capacity, p->strings[i]->index) = p->strings[i];
-	}
-	free(p->strings);
-	p->strings = strings;
-	p->string_capacity = capacity;
-}
-
-void fxt_register_string(struct fxt_provider *p, unsigned index, struct fxt_text text, uint64_t offset)
-{
-	struct fxt_string_entry **place, *e;
-
-	if (p->string_count * 2 >= p->string_capacity)
-		more_strings(p);
-	place = string_place(p->strings, p->string_capacity, index);
-	e = *place;
-	if (!e) {
-		e = *place = fxt_alloc(1, sizeof(*e));
-		e->index = index;
-		p->string_count++;
-	} else if (e->bytes == text.bytes && memcmp(e->text, text.text, text.bytes) == 0) {
-		return;
-	} else {
-		e->older = with_older(e->older, (struct fxt_older){e->offset, e->text, e->bytes});
-		p->generation++;
-	}
-	e->offset = offset;
-	e->text = text.text;
-	e->bytes = text.bytes;
-	e->symbol = 0;
-}
-
-struct fxt_text fxt_registered_string(const struct fxt_provider *p, unsigned index, uint64_t offset)
-{
-	struct fxt_string_entry *e =
-		p->string_count ? *string_place(p->strings, p->string_capacity, index) : NULL;
-	const struct fxt_older *older;
-
-	if (!e)
-		return (struct fxt_text){0};
-	if (e->offset <= offset)
-		return (struct fxt_text){.text = e->text, .bytes = e->bytes, .symbol = &e->symbol};
-	older = meaning_at(e->older, offset);
-	return older ? (struct fxt_text){.text = older->text, .bytes = older->value} : (struct fxt_text){0};
-}
-
-uint16_t fxt_lasting_index(const struct fxt_provider *p, uint64_t ref, const struct fxt_text *text)
-{
-	uint64_t index = fxt_get_string_ref_value(ref);
-
-	if (fxt_get_string_ref_inline(ref) ||
-	    fxt_registered_string(p, (unsigned)index, UINT64_MAX).text != text->text)
-		return 0;
-	return (uint16_t)index;
 }
 
 /* -- Threads --------------------------------------------------------------------------------------- */
@@ -186,7 +110,7 @@ void fxt_register_thread(struct fxt_provider *p, unsigned index, uint32_t thread
 	else if (e->thread == thread)
 		return;
 	else {
-		e->older = with_older(e->older, (struct fxt_older){.offset = e->offset, .value = e->thread});
+		e->older = fxt_with_older(e->older, (struct fxt_older){.offset = e->offset, .value = e->thread});
 		p->generation++;
 	}
 	e->index = index;
@@ -205,7 +129,7 @@ bool fxt_registered_thread(const struct fxt_provider *p, unsigned index, uint64_
 	*thread = e->thread;
 	if (e->offset <= offset)
 		return true;
-	older = meaning_at(e->older, offset);
+	older = fxt_meaning_at(e->older, offset);
 	if (older)
 		*thread = older->value;
 	return older;
@@ -247,38 +171,28 @@ struct fxt_text fxt_process_name(const struct fxt_reader *r, uint64_t pid)
 	return (struct fxt_text){.text = (const char *)r->data + s->value[0], .bytes = (uint32_t)s->value[1]};
 }
 
-static void free_strings(struct fxt_provider *p)
-{
-	for (size_t i = 0; i < p->string_capacity; i++) {
-		if (p->strings[i])
-			free_older(p->strings[i]->older);
-		free(p->strings[i]);
-	}
-	free(p->strings);
-}
-
 static void free_threads(struct fxt_provider *p)
 {
 	for (size_t i = 0; i < p->thread_capacity; i++)
-		free_older(p->threads[i].older);
+		fxt_free_older(p->threads[i].older);
 	free(p->threads);
 }
 
-void fxt_reader_forget(struct fxt_provider *p)
+void fxt_reader_forget(struct fxt_reader *r, struct fxt_provider *p)
 {
-	free_strings(p);
+	fxt_forget_strings(r, p);
 	free_threads(p);
-	p->strings = NULL;
 	p->threads = NULL;
-	p->string_count = p->string_capacity = p->thread_count = p->thread_capacity = 0;
+	p->thread_count = p->thread_capacity = 0;
 }
 
 void fxt_tables_free(struct fxt_reader *r)
 {
 	for (size_t i = 0; i < r->provider_count; i++) {
-		fxt_reader_forget(r->providers[i]);
+		fxt_reader_forget(r, r->providers[i]);
 		free(r->providers[i]);
 	}
+	fxt_free_strings(r);
 	free(r->providers);
 	free(r->threads);
 	fxt_map_free(&r->provider_by_id);

@@ -46,7 +46,7 @@ static void forget_program(struct fxt_top_sums *s, struct fxt_top_process *p)
 
 	if (users && --users->value[0] == 0) {
 		fxt_map_remove(&s->programs, users);
-		fxt_reader_forget(s->r->providers[p->program]);
+		fxt_reader_forget(s->r, s->r->providers[p->program]);
 	}
 	fxt_map_free(&p->lives);
 	fxt_map_free(&p->early);
