@@ -10,6 +10,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 
 enum fxt_forbidden {
@@ -19,13 +20,16 @@ enum fxt_forbidden {
 	FXT_NO_FILE = 2,                /* asking of the trace's file, and writing at its end */
 	FXT_NO_WORD = 4,                /* writing to standard error */
 	FXT_NO_OTHERS = 8,              /* all other calls, above all opening and naming files */
-	FXT_NO_MAPPING = 128,           /* mapping memory and files */
+	FXT_NO_MAPPING = 128,           /* mapping files, and unmapping */
+	FXT_NO_MEMORY = 256,            /* mapping private memory, where the kernel chooses */
+	FXT_NO_PLACE = 512,             /* mapping anything at an address of our choice (place.h) */
+	FXT_NO_ADVICE = 1024,           /* madvise(): nothing depends on its success */
 	FXT_NO_GROWTH = FXT_NO_FILE | FXT_NO_MAPPING,   /* what the file's growth needs */
-	FXT_NO_CALLS = FXT_NO_LOCKS | FXT_NO_GROWTH | FXT_NO_WORD | FXT_NO_OTHERS,
+	FXT_NO_CALLS = FXT_NO_LOCKS | FXT_NO_GROWTH | FXT_NO_MEMORY | FXT_NO_WORD | FXT_NO_OTHERS,
 	FXT_NO_SIGNAL = 32,             /* sending a signal to a thread, or asking whether there is one */
 	FXT_NO_APART = 16,              /* making a helper that opens files where nobody sees it (apart.h) */
 	FXT_NO_TALK = 64,               /* exchanging packets with a manager (buffer_managed.c) */
-	FXT_FORBIDDEN_END = 256,        /* all of these are below */
+	FXT_FORBIDDEN_END = 2048,       /* all of these are below */
 };
 
 /* This is a set of enum fxt_forbidden. It is 0 unless the program has a filter of its own. */
@@ -37,8 +41,17 @@ static inline bool fxt_is_forbidden(unsigned what)
 	return __builtin_expect(atomic_load_explicit(&fxt_forbidden, memory_order_relaxed) & what, 0);
 }
 
-/* Returns which of these a system call needs. This is a constant if the number is one. */
-static inline unsigned fxt_call_kind(long number)
+/* Returns which of these mmap() needs. Sandboxes of browsers allow some flags alone, without
+ * MAP_FIXED_NOREPLACE (0x100000). So what only needs memory is apart from what needs more. */
+static inline unsigned fxt_mapping_kind(long flags)
+{
+	return (flags & MAP_ANONYMOUS ? FXT_NO_MEMORY : FXT_NO_MAPPING) |
+	       (flags & (MAP_FIXED | 0x100000) ? FXT_NO_PLACE : 0);
+}
+
+/* Returns which of these a system call needs; `fourth` is its fourth argument. This is a constant if both
+ * are. */
+static inline unsigned fxt_call_kind(long number, long fourth)
 {
 	switch (number) {
 	case SYS_rt_sigprocmask:
@@ -47,9 +60,11 @@ static inline unsigned fxt_call_kind(long number)
 	case SYS_gettid:
 		return FXT_NO_LOCKS;
 	case SYS_mmap:
+		return fxt_mapping_kind(fourth);
 	case SYS_munmap:
-	case SYS_madvise:
 		return FXT_NO_MAPPING;
+	case SYS_madvise:
+		return FXT_NO_ADVICE;
 	case SYS_pwritev:
 	case SYS_ftruncate:
 	case SYS_newfstatat:

@@ -33,7 +33,7 @@ long fxt_syscall(long number, long a, long b, long c, long d, long e, long f);
 static inline __attribute__((always_inline)) long fxt_syscall(long number, long a, long b, long c, long d,
 							      long e, long f)
 {
-	if (fxt_is_forbidden(fxt_call_kind(number)))
+	if (fxt_is_forbidden(fxt_call_kind(number, d)))
 		return -1 /* EPERM */;
 #if defined(__x86_64__)
 	long result;

@@ -70,4 +70,8 @@ void fxt_threads_after_fork(bool returns);
  * lock of threads.h. */
 FXT_COLD uint64_t fxt_threads_dropped(void);
 
+/* Maps states for threads that begin later, because the program is about to forbid that. Takes the lock of
+ * threads.h. */
+FXT_COLD void fxt_threads_reserve(void);
+
 #endif

@@ -15,6 +15,9 @@ enum {
 	LEAST_LOOKS = 2,
 	BY_TID = 1 << 12,               /* the kernel gives numbers one after the other */
 	FIND_MAX = 1024,                /* how many states are searched if another thread has its place */
+	/* How many states are kept for a program that forbids itself to map memory. Such a program has few
+	 * new threads, because their stacks are mapped too. They cost addresses alone until they are used. */
+	SPARE = 64,
 };
 
 struct fxt_threads fxt_threads;
@@ -23,6 +26,8 @@ static struct {
 	uint32_t next_look;             /* the state that find_state() tests next (under fxt_threads.lock) */
 	uint32_t looks;                 /* how many it tests (under fxt_threads.lock) */
 	struct fxt_growing_table list;  /* the memory of fxt_threads.list (under fxt_threads.lock) */
+	struct fxt_thread *spare;       /* states that were mapped ahead; NULL: none were (under the lock) */
+	uint32_t spare_count;           /* how many of them nobody has taken (under the lock) */
 } states = {.looks = MOST_LOOKS, .list.most_bytes = FXT_THREAD_STATES_MAX * sizeof(struct fxt_thread *)};
 
 /* By a thread's number modulo BY_TID: the state of the last thread that began with such a number. */
@@ -82,11 +87,46 @@ static struct fxt_thread *find_state(uint32_t pid)
 	return NULL;
 }
 
+void fxt_threads_reserve(void)
+{
+	struct fxt_thread *memory = fxt_may_not_lock() ? NULL : fxt_sys_memory(SPARE * sizeof(*memory));
+	uint64_t mask;
+
+	if (!memory)
+		return;
+	mask = fxt_lock(&fxt_threads.lock);
+	if (!states.spare) {
+		states.spare = memory;
+		states.spare_count = SPARE;
+		memory = NULL;
+	}
+	fxt_unlock(&fxt_threads.lock, mask);
+	if (memory)
+		fxt_sys_munmap(memory, SPARE * sizeof(*memory));
+}
+
+static bool is_spare(const struct fxt_thread *thread)
+{
+	return states.spare && thread >= states.spare && thread < states.spare + SPARE;
+}
+
+/* Returns a state that was mapped ahead, or NULL. */
+static struct fxt_thread *take_spare(void)
+{
+	uint64_t mask = fxt_lock(&fxt_threads.lock);
+	struct fxt_thread *thread = states.spare_count ? &states.spare[--states.spare_count] : NULL;
+
+	fxt_unlock(&fxt_threads.lock, mask);
+	return thread;
+}
+
 /* Returns a new state, or NULL. */
 static struct fxt_thread *make_state(void)
 {
 	struct fxt_thread *thread = fxt_sys_memory(sizeof(*thread));
 
+	if (!thread)
+		thread = take_spare();
 	if (!thread)
 		return NULL;
 	thread->open = fxt_in_progress_entries(thread);
@@ -127,7 +167,8 @@ struct fxt_thread *fxt_thread_claim_state(uint32_t pid)
 	/* Memory is mapped without the lock, because all threads that begin need it. */
 	thread = make_state();
 	if (thread && !enter_state(thread)) {
-		fxt_sys_munmap(thread, sizeof(*thread));
+		if (!is_spare(thread))
+			fxt_sys_munmap(thread, sizeof(*thread));
 		thread = NULL;
 	}
 	return thread;

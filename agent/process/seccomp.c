@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include "agent/base/agent.h"
+#include "agent/emit/thread.h"
 #include "follow.h"
 #include "lifecycle.h"
 #include "writer/sys.h"
@@ -27,7 +28,7 @@
 
 /* An address that looks like one of ours, and a number that looks like our descriptor. */
 #define SOMEWHERE ((uint64_t)(uintptr_t)&fxt_forbidden)
-enum { OUR_FD = 1024 };
+enum { OUR_FD = 1024, OUR_MEMORY = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE };
 
 /* The calls that we make, with arguments of the sort that we pass, because a filter may look at those.
  * tests/check_exports.sh fails if one is missing. */
@@ -43,11 +44,20 @@ static const struct call {
 	{SYS_tgkill, {1000, 1000, 0}},
 	{SYS_rt_tgsigqueueinfo, {1000, 1000, SIGBUS, 1 << 16}},
 	{SYS_write, {2, 1 << 16, 100}},
-	{SYS_mmap, {0, 1 << 20, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, OUR_FD, 1 << 20}},
+	{SYS_mmap, {0, 1 << 20, PROT_READ | PROT_WRITE, MAP_SHARED, OUR_FD, 1 << 20}},
+	{SYS_mmap, {0, 1 << 16, PROT_READ | PROT_WRITE, OUR_MEMORY, UINT64_MAX, 0}},
 	{SYS_mmap,
-	 {0, 1 << 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, UINT64_MAX, 0}},
+	 {1 << 20, 1 << 20, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, OUR_FD, 1 << 20}},
+	{SYS_mmap,
+	 {1 << 20, 1 << 16, PROT_READ | PROT_WRITE, OUR_MEMORY | MAP_FIXED_NOREPLACE, UINT64_MAX, 0}},
+	{SYS_mmap, {1 << 20, 1 << 16, PROT_NONE, OUR_MEMORY | MAP_FIXED, UINT64_MAX, 0}},
 	{SYS_munmap, {1 << 20, 1 << 20}},
 	{SYS_madvise, {1 << 20, 1 << 20, MADV_DONTDUMP}},
+	{SYS_madvise, {1 << 20, 1 << 20, MADV_DONTNEED}},
+	{SYS_madvise, {1 << 20, 1 << 20, MADV_NOHUGEPAGE}},
+	{SYS_madvise, {1 << 20, 1 << 20, MADV_RANDOM}},
+	{SYS_madvise, {1 << 20, 1 << 20, MADV_WIPEONFORK}},
+	{SYS_madvise, {1 << 20, 1 << 20, MADV_POPULATE_WRITE}},
 	{SYS_pwritev, {OUR_FD, 1 << 16, 4, 1 << 20}},
 	{SYS_ftruncate, {OUR_FD, 1 << 20}},
 	{SYS_newfstatat, {OUR_FD, 1 << 16, 1 << 16, AT_EMPTY_PATH}},
@@ -210,17 +220,20 @@ unsigned fxt_seccomp_expect(const struct sock_fprog *filter)
 	fxt_filter_begins();
 	fxt_follow_keep_room();
 	for (i = 0; filter && i < sizeof(calls) / sizeof(*calls); i++) {
-		unsigned kind = fxt_call_kind(calls[i].number);
+		unsigned kind = fxt_call_kind(calls[i].number, (long)calls[i].args[3]);
 
 		if (!kind)
 			kind = FXT_NO_APART;
+		/* What may not be mapped at our place may be where the kernel chooses. */
+		if (kind & FXT_NO_PLACE)
+			kind = FXT_NO_PLACE;
 		if (!(forbidden & kind) && !allows(filter, &calls[i]))
 			forbidden |= kind;
 	}
 	if (!filter)
 		fxt_agent_suspend("the program is in strict seccomp mode: nothing is recorded from here on");
 	if (!filter || forbidden & FXT_NO_LOCKS)
-		forbidden = FXT_NO_CALLS | FXT_NO_APART | FXT_NO_SIGNAL | FXT_NO_TALK;
+		forbidden = FXT_FORBIDDEN_END - 1;
 	if (forbidden & FXT_NO_TALK)
 		fxt_buffer_mute(&fxt_agent.buffer);
 	/* A process that waits for a manager could not begin to record any more. */
@@ -230,6 +243,8 @@ unsigned fxt_seccomp_expect(const struct sock_fprog *filter)
 	 * is kept, that takes further calls as well. */
 	if (filter && (forbidden & FXT_NO_GROWTH || (forbidden && fxt_agent.buffer.fd < 0)))
 		fxt_agent_reserve();
+	if (filter && forbidden & FXT_NO_MEMORY)
+		fxt_threads_reserve();
 	return atomic_fetch_or_explicit(&fxt_forbidden, forbidden, memory_order_relaxed);
 }
 

@@ -5,7 +5,10 @@
  *	host_seccomp WAY ROUNDS
  *
  *	kill, kill-threads, raw-kill	calls that open, map or grow files kill the process
- *	late				as kill, and two threads begin afterwards, on stacks of the program
+ *	late				as kill; then two threads begin, on stacks of the program
+ *	crowd				likewise, and a hundred threads are alive at once
+ *	browser				as sandboxes of browsers have it: most of madvise() kills, and so
+ *					do flags of mmap(); then threads begin
  *	talk				calls on sockets kill the process
  *	refuse				mmap, pwritev64 and openat fail with EPERM
  *	allow				a filter that forbids nothing but acct()
@@ -19,11 +22,15 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <signal.h>
+#include <stdint.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
 #include "host.h"
+
+enum { CROWD = 100 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_barrier_t barrier;
@@ -94,6 +101,34 @@ static void forbid_next_to_nothing(void)
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
 		FORBID(acct),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+
+	install(SECCOMP_RET_KILL_PROCESS, false, code, sizeof(code) / sizeof(*code));
+}
+
+/* Loads the lower half of an argument. */
+#define LOAD_ARGUMENT(number) \
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args) + (number) * sizeof(uint64_t))
+
+/* Firefox and Chromium have such rules for the processes that show pages. */
+static void forbid_as_browsers(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_madvise, 0, 5),
+		LOAD_ARGUMENT(2),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, MADV_DONTNEED, 2, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, MADV_FREE, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_DATA),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 3),
+		LOAD_ARGUMENT(3),
+		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K,
+			 ~(uint32_t)(MAP_SHARED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE |
+				     MAP_FIXED),
+			 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_DATA),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
 
@@ -178,22 +213,29 @@ static void *work_late(void *argument)
 		pthread_mutex_lock(&mutex);
 		pthread_mutex_unlock(&mutex);
 	}
-	return argument;
+	if (argument)
+		pthread_barrier_wait(argument);
+	return NULL;
 }
 
 /* The C library maps nothing for a thread that has a stack already. */
-static void late_threads(void)
+static void late_threads(int count, bool have_stacks)
 {
-	static char stacks[2][1 << 18] __attribute__((aligned(4096)));
+	static char stacks[CROWD][1 << 16] __attribute__((aligned(4096)));
 	pthread_attr_t attributes;
-	pthread_t late[2];
+	pthread_t late[CROWD];
 	int i;
 
+	if (count > 2) {
+		need(!pthread_barrier_init(&barrier, NULL, (unsigned)count));
+		atomic_fetch_add(marks, 1);
+	}
 	need(!pthread_attr_init(&attributes));
-	for (i = 0; i < 2; i++)
-		need(!pthread_attr_setstack(&attributes, stacks[i], sizeof(stacks[i])) &&
-		     !pthread_create(&late[i], &attributes, work_late, NULL));
-	for (i = 0; i < 2; i++)
+	for (i = 0; i < count; i++)
+		need((!have_stacks ||
+		      !pthread_attr_setstack(&attributes, stacks[i], sizeof(stacks[i]))) &&
+		     !pthread_create(&late[i], &attributes, work_late, count > 2 ? &barrier : NULL));
+	for (i = 0; i < count; i++)
 		need(!pthread_join(late[i], NULL));
 }
 
@@ -247,6 +289,8 @@ int main(int argc, char **argv)
 		allow_next_to_nothing();
 	else if (!strcmp(what, "talk"))
 		forbid_talk();
+	else if (!strcmp(what, "browser"))
+		forbid_as_browsers();
 	else if (!strcmp(what, "refuse"))
 		forbid(SECCOMP_RET_ERRNO | EPERM, false);
 	else
@@ -258,7 +302,11 @@ int main(int argc, char **argv)
 	}
 	work();
 	if (!strcmp(what, "late"))
-		late_threads();
+		late_threads(2, true);
+	if (!strcmp(what, "crowd"))
+		late_threads(CROWD, true);
+	if (!strcmp(what, "browser"))
+		late_threads(20, false);
 	errno = 0;
 	if (!strcmp(what, "refuse")) {
 		char line[100];

@@ -25,12 +25,18 @@ host refuse "$apps/host_seccomp" refuse 20000
 MODES=streaming host refuse.streaming "$apps/host_seccomp" refuse 200000
 lossy refuse.streaming
 host allow "$apps/host_seccomp" allow 20000
-# A thread that finds no memory for its state loses what it does, and the report says why.
+# Threads that begin after the filter have their states too, whatever their sandbox says of memory.
 MODES="oneshot circular" host late "$apps/host_seccomp" late 10000
-lossy late
-for trace in late.*/host_seccomp.*.fxt; do
+complete late
+MODES="streaming oneshot circular" host browser "$apps/host_seccomp" browser 1000
+complete browser
+# Where nothing may be mapped, a thread beyond those that memory was kept for loses what it does, and the
+# report says why.
+MODES="oneshot circular" host crowd "$apps/host_seccomp" crowd 100
+lossy crowd
+for trace in crowd.*/host_seccomp.*.fxt; do
 	"${FXT:?}" report "$trace" | grep -q "^LOST: .*no memory for the state of one more thread" ||
-		fail "late: the report does not say why records of $trace are lost"
+		fail "crowd: the report does not say why records of $trace are lost"
 done
 host asks "$apps/host_seccomp" asks 20000
 complete asks
