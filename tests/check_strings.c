@@ -1,5 +1,6 @@
-/* This tests tools/reading/reader_strings.c against a model that keeps every meaning of every index: providers
- * that are alike and share their pages, indices that get other meanings, and providers that are forgotten. */
+/* This tests tools/reading/reader_strings.c against a model that keeps every meaning of every index:
+ * providers that are alike and share their pages, indices that get other meanings, and providers that are
+ * forgotten. */
 #include <check.h>
 #include <malloc.h>
 #include <stdlib.h>
@@ -60,8 +61,8 @@ static void expect(struct fxt_reader *r, unsigned provider, unsigned index, uint
 	}
 	ck_assert_msg(text.text && text.bytes == 8 &&
 			      memcmp(text.text, &words[meanings[at - 1].offset / FXT_WORD_BYTES + 1], 8) == 0,
-		      "FXT_SEED=%lu: provider %u, index %u at %lu", (unsigned long)random_seed_value, provider,
-		      index, (unsigned long)offset);
+		      "FXT_SEED=%lu: provider %u, index %u at %lu", (unsigned long)random_seed_value,
+		      provider, index, (unsigned long)offset);
 }
 
 /* Most indices are low, as the agent's are; some are anywhere. */

@@ -250,7 +250,8 @@ APPS_C = \
 	tests/apps/thread_names \
 	tests/apps/threads \
 	tests/apps/throng \
-	tests/apps/unreaped
+	tests/apps/unreaped \
+	tests/apps/workers
 APPS_CXX = \
 	tests/apps/leaks \
 	tests/apps/locks_itself \
@@ -297,7 +298,7 @@ tests/apps/quiet tests/apps/stepped: tests/apps/unseen.h
 tests/apps/bad_arguments: tests/apps/random.h tests/apps/unseen.h
 tests/apps/bad_arguments tests/apps/count_numbers: $(addprefix $(top_srcdir)/,$(INTERPOSE_TABLES)) \
 	$(top_srcdir)/interpose/engine/syscall_numbers.h
-$(filter tests/apps/host_%,$(APPS_C)): tests/apps/host.h
+$(filter tests/apps/host_%,$(APPS_C)) tests/apps/workers: tests/apps/host.h
 tests/apps/causes tests/apps/chain tests/apps/deadlock tests/apps/modes tests/apps/pools \
 tests/apps/quiet: tests/apps/asleep.h
 tests/apps/descriptors tests/apps/progress: tests/apps/ask_for_snapshot.h
@@ -386,6 +387,7 @@ E2E_TESTS = \
 	tests/e2e/causes.sh \
 	tests/e2e/config.sh \
 	tests/e2e/connections.sh \
+	tests/e2e/containers.sh \
 	tests/e2e/copy.sh \
 	tests/e2e/counters.sh \
 	tests/e2e/counts.sh \

@@ -19,7 +19,7 @@
 /* Providers whose id is in use already get ids from here on, because Linux's process ids are below 2^22. */
 enum { FIRST_FREE_ID = (1 << 22) + 1 };
 
-/* When so much of a followed part has been read, its pages are given back: a system call costs little then. */
+/* When so much of a followed part has been read, its pages are given back. */
 enum { DROP_BYTES = 2 << 20 };
 
 static void clear(struct fxt_merge *m)

@@ -1,7 +1,7 @@
-/* Keeps the strings that providers register. Programs of a run have mostly the same ones: each program of an
- * agent registers a thousand before its first event. So a text is kept once, and a page of a provider's table
- * is shared with all providers that have the same texts there. A provider that is like another one costs 2 KiB
- * instead of 75. See reader.h. */
+/* Keeps the strings that providers register. Programs of a run have mostly the same ones: each program with
+ * the agent registers a thousand before its first event. So a text is kept once, and a page of a provider's
+ * table is shared with all providers that have the same texts there. A provider that is like another one
+ * costs 2 KiB instead of 75. See reader.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif

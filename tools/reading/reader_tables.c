@@ -1,5 +1,5 @@
-/* Keeps what records refer to: providers, each with its threads, and the names of processes. The strings are in
- * reader_strings.c. */
+/* Keeps what records refer to: providers, each with its threads, and the names of processes. The strings are
+ * in reader_strings.c. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -110,7 +110,8 @@ void fxt_register_thread(struct fxt_provider *p, unsigned index, uint32_t thread
 	else if (e->thread == thread)
 		return;
 	else {
-		e->older = fxt_with_older(e->older, (struct fxt_older){.offset = e->offset, .value = e->thread});
+		e->older = fxt_with_older(e->older,
+					  (struct fxt_older){.offset = e->offset, .value = e->thread});
 		p->generation++;
 	}
 	e->index = index;
