@@ -12,8 +12,11 @@
 #include "tools/reading/reader_internal.h"
 #include "writer/fxt_encode.h"
 
-/* Names of functions can be long where there are templates. Demangled ones have no more bytes either. */
-enum { NAME_BYTES = 4096 };
+enum {
+	/* Names of functions can be long where there are templates. Demangled ones have no more bytes. */
+	NAME_BYTES = 4096,
+	WRITE_WORDS = 1 << 16,          /* records are written when there are so many words of them */
+};
 
 /* -- Taking ---------------------------------------------------------------------------------------- */
 
@@ -268,6 +271,8 @@ void fxt_frame_part_end(struct fxt_frame_records *f, struct fxt_frame_part *p, s
 			m.is_renumbered = fxt_map_find(&p->renumbered, m.process, 0);
 		}
 		put_frame(&m, frame);
+		if (f->write && f->count > WRITE_WORDS)
+			fxt_frame_records_put(f, f->write, f->context);
 	}
 	fxt_map_free(&m.strings);
 	free(m.is_used);
@@ -284,10 +289,9 @@ void fxt_frame_part_free(struct fxt_frame_part *p)
 
 bool fxt_frame_records_put(struct fxt_frame_records *f, fxt_frame_records_write *write, void *context)
 {
-	bool ok = !f->count || write(context, f->words, f->count);
-
+	f->has_failed |= f->count && !write(context, f->words, f->count);
 	f->count = 0;
-	return ok;
+	return !f->has_failed;
 }
 
 void fxt_frame_records_free(struct fxt_frame_records *f)

@@ -33,9 +33,17 @@ struct fxt_frame_wish {
 	uint64_t made_since_ns;
 };
 
+/* Writes `count` words, which are whole records. Returns false if that failed. */
+typedef bool fxt_frame_records_write(void *context, uint64_t *words, size_t count);
+
 /* The records of an archive. All members but `wish` are zero at first. */
 struct fxt_frame_records {
 	struct fxt_frame_wish wish;
+	/* Writes the records of a part while they are made, so that those of ten thousand programs need no
+	 * memory at once. NULL: they wait until all parts have been read. */
+	fxt_frame_records_write *write;
+	void *context;
+	bool has_failed;                /* to write some */
 	struct fxt_frame_names *names;  /* NULL: nothing had to be named so far */
 	struct fxt_frame_namer *namer;  /* it looks up names ahead; NULL: it does not */
 	uint64_t *words;
@@ -67,8 +75,7 @@ void fxt_frame_part_end(struct fxt_frame_records *f, struct fxt_frame_part *p, s
 			fxt_frame_id_of *id_of, void *context);
 void fxt_frame_part_free(struct fxt_frame_part *p);
 
-/* Writes `count` words, which are whole records. Returns false if that failed. */
-typedef bool fxt_frame_records_write(void *context, uint64_t *words, size_t count);
+/* Writes the records that were made and not written. Returns false if any could not be written. */
 bool fxt_frame_records_put(struct fxt_frame_records *f, fxt_frame_records_write *write, void *context);
 void fxt_frame_records_free(struct fxt_frame_records *f);
 

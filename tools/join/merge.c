@@ -139,11 +139,15 @@ bool fxt_merge_follow(struct fxt_merge *m, struct fxt_reader *r)
 
 void fxt_merge_follow_end(struct fxt_merge *m, struct fxt_reader *r, FILE *out)
 {
-	fxt_merged_part_end(m->followed, r);
-	m->followed = NULL;
-	m->only_counts = false;
 	m->bytes = r->size;
+	m->only_counts = false;
 	m->buffer = fxt_write_behind_begin(&m->output, out, FXT_MERGE_BUFFER_BYTES);
+	/* The names of its frames follow the part at once. */
+	m->frames.write = put_behind;
+	m->frames.context = m;
+	fxt_merged_part_end(m->followed, r);
+	m->frames.write = NULL;
+	m->followed = NULL;
 }
 
 void fxt_merge_came_last(struct fxt_merge *m, uint64_t pid)

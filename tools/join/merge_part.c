@@ -9,7 +9,10 @@
 #include <stdlib.h>
 
 #include "tools/common/message.h"
+#include "tools/reading/mapped_trace.h"
 #include "tools/reading/reader_internal.h"
+
+enum { DROP_PROGRAMS = 32 };
 
 static struct fxt_open_program *program_of(const struct fxt_merged_part *part,
 					   const struct fxt_provider *provider)
@@ -239,6 +242,9 @@ static void keep_open(struct fxt_merged_part *part, struct fxt_reader *r)
 			continue;
 		still_runs = m->still_runs || fxt_map_find(&m->running, r->providers[i]->id, 0);
 		/* A manager saves the calls in progress of a program last of all. */
+		/* Begins are read again, here and there: their pages need not stay, of all programs at once. */
+		if (i % DROP_PROGRAMS == 0)
+			fxt_trace_drop(r->data, r->data + r->at);
 		if (!fxt_open_lifetimes_keep(&m->lifetimes, program, r, still_runs, !m->followed))
 			fxt_untraced_stayed(&m->untraced, program->ended.pid);
 	}
