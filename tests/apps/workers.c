@@ -3,8 +3,9 @@
  *
  *	workers COUNT ROUNDS
  *
- * It prints "alive" and the workers' process ids, and waits for a line. Each worker makes ROUNDS marks then, in
- * which it never sleeps. When all have done so it prints "done", and waits for another line before they end. */
+ * It prints "alive" and the workers' process ids, and waits for a line. Each worker makes ROUNDS marks then,
+ * in which it never sleeps. When all have done so it prints "done", and waits for another line before they
+ * end. */
 #include "host.h"
 
 static int ready[2], go[2], end[2];

@@ -1,7 +1,7 @@
 #!/bin/bash
-# In a container with little memory, a run under fxt record passes as bare, with 200 processes alive, and while
-# fxt record is stopped. A container is a control group with a limit of memory (version 2, or 1); the script is
-# skipped where none can be made.
+# In a container with little memory, a run under fxt record passes as bare, with 200 processes alive, and
+# while fxt record is stopped. A container is a control group with a limit of memory (version 2, or 1); the
+# script is skipped where none can be made.
 # shellcheck source=hosts_lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/hosts_lib.sh"
 
