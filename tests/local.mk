@@ -411,6 +411,7 @@ E2E_TESTS = \
 	tests/e2e/lifetimes.sh \
 	tests/e2e/lives.sh \
 	tests/e2e/loader.sh \
+	tests/e2e/long.sh \
 	tests/e2e/losses.sh \
 	tests/e2e/managed.sh \
 	tests/e2e/modes.sh \

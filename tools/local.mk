@@ -231,6 +231,8 @@ RECORD_FILES = \
 MANAGER_FILES = \
 	tools/manager/archive.c \
 	tools/manager/archive.h \
+	tools/manager/archive_gap.c \
+	tools/manager/archive_gap.h \
 	tools/manager/budget.c \
 	tools/manager/budget.h \
 	tools/manager/client.c \

@@ -18,6 +18,7 @@
 #include "writer/fxt_encode.h"
 
 enum {
+	FIRST = 10000,                  /* the number of a first file that is kept */
 	BLOCK_BYTES = FXT_ARCHIVE_MOST_WORDS * FXT_WORD_BYTES,
 	MOST_RESERVED_BYTES = 32 << 20, /* at once */
 };
@@ -81,7 +82,7 @@ bool fxt_archive_take(struct fxt_archive *a, int fd, bool is_deferred)
 	return true;
 }
 
-void fxt_archive_name(struct fxt_archive *a, uint32_t id, const char *name, size_t bytes)
+static void put_name(struct fxt_archive *a, uint32_t id, const char *name, size_t bytes)
 {
 	uint64_t record[FXT_PROVIDER_NAME_MAX_BYTES / FXT_WORD_BYTES + 3];
 	char clean[FXT_PROVIDER_NAME_MAX_BYTES];
@@ -91,6 +92,23 @@ void fxt_archive_name(struct fxt_archive *a, uint32_t id, const char *name, size
 	    fxt_encode_provider_info(record, sizeof(record) / sizeof(record[0]), id, clean, bytes));
 	/* The records behind this one belong to the provider that it names. */
 	a->provider = id;
+}
+
+void fxt_archive_name(struct fxt_archive *a, uint32_t id, const char *name, size_t bytes)
+{
+	put_name(a, id, name, bytes);
+	if (a->keeps_first)
+		fxt_archive_gap_name(&a->gap, id, name, bytes);
+}
+
+void fxt_archive_keep_first(struct fxt_archive *a)
+{
+	a->keeps_first = true;
+}
+
+static void put_record(void *context, const uint64_t *words, size_t count)
+{
+	put(context, words, count);
 }
 
 static void begin_section(struct fxt_archive *a, uint32_t id)
@@ -161,6 +179,8 @@ size_t fxt_archive_append(struct fxt_archive *a, uint32_t id, const uint64_t *wo
 {
 	size_t at, size, run = 0, end = 0;
 	uint64_t events = 0, type;
+	struct fxt_archive_span *span = a->keeps_first ? fxt_archive_gap_span(&a->gap, id) : NULL;
+	uint64_t agent = span ? fxt_archive_gap_agent(&a->gap, id, NULL, 0) : 0;
 
 	for (at = 0; at < count; at += size) {
 		uint64_t header = words[at];
@@ -172,6 +192,10 @@ size_t fxt_archive_append(struct fxt_archive *a, uint32_t id, const uint64_t *wo
 		}
 		type = fxt_get_record_type(header);
 		events += type == FXT_RECORD_EVENT;
+		if (type == FXT_RECORD_EVENT && span)
+			fxt_archive_gap_count(span, header, words[at + 1], agent);
+		if (type == FXT_RECORD_STRING && span)
+			agent = fxt_archive_gap_agent(&a->gap, id, words + at, agent);
 		/* The records from `run` to one that is not appended as it is are appended at once. */
 		if (type == FXT_RECORD_STRING || type == FXT_RECORD_METADATA) {
 			put_run(a, id, words + run, at - run, events);
@@ -315,6 +339,18 @@ static char *numbered(const char *path, unsigned number)
 	}
 }
 
+/* Puts the first file aside. */
+static void keep_first(struct fxt_archive *a)
+{
+	char *first = numbered(a->path, FIRST);
+
+	if (rename(a->path, first) != 0)
+		fxt_error(a->path, "cannot be renamed: %s", strerror(errno));
+	a->is_rotated = true;
+	fxt_archive_gap_keep(&a->gap);
+	free(first);
+}
+
 void fxt_archive_rotate(struct fxt_archive *a, unsigned count)
 {
 	if (a->has_failed)
@@ -322,6 +358,13 @@ void fxt_archive_rotate(struct fxt_archive *a, unsigned count)
 	finish(a);
 	a->earlier_bytes += a->bytes;
 	a->bytes = 0;
+	if (a->keeps_first && !a->is_rotated) {
+		keep_first(a);
+		a->has_failed = !create(a);
+		return;
+	}
+	if (a->keeps_first)
+		fxt_archive_gap_shift(&a->gap, count);
 	if (!count && unlink(a->path) != 0)
 		fxt_error(a->path, "%s", strerror(errno));
 	while (count-- > 0) {
@@ -334,6 +377,74 @@ void fxt_archive_rotate(struct fxt_archive *a, unsigned count)
 	}
 	if (!create(a))
 		a->has_failed = true;
+	else
+		fxt_archive_gap_put(&a->gap, put_record, a);
+}
+
+/* Returns where the records begin in a file that tells of a gap first: what a newer one tells has all of
+ * it. */
+static off_t behind_gaps(int fd)
+{
+	static uint64_t words[FXT_ARCHIVE_MOST_WORDS];
+	ssize_t bytes = pread(fd, words, sizeof(words), 0);
+	size_t count = bytes > 0 ? (size_t)bytes / FXT_WORD_BYTES : 0, at, end = 1;
+
+	for (at = 1; at < count && words_of(words[at]); at += words_of(words[at])) {
+		bool is_name = fxt_get_record_type(words[at]) == FXT_RECORD_METADATA;
+
+		if (!is_name && (fxt_get_record_type(words[at]) != FXT_RECORD_EVENT ||
+				 !(fxt_get_event_category(words[at]) >> 15)))
+			break;
+		if (!is_name)
+			end = at + words_of(words[at]);
+	}
+	return (off_t)(end * FXT_WORD_BYTES);
+}
+
+/* Appends a file to the one that is open, without its magic number, and removes it. One that is not there
+ * was never made. */
+static bool append_file(int to, const char *path, bool is_newest)
+{
+	off_t from = FXT_WORD_BYTES;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t bytes;
+
+	if (fd < 0)
+		return errno == ENOENT;
+	if (!is_newest)
+		from = behind_gaps(fd);
+	do {
+		bytes = sendfile(to, fd, &from, 1 << 30);
+	} while (bytes > 0 || (bytes < 0 && errno == EINTR));
+	close(fd);
+	return bytes == 0 && unlink(path) == 0;
+}
+
+bool fxt_archive_put_together(const char *path)
+{
+	char *first, *next;
+	bool ok;
+	int fd;
+
+	first = numbered(path, FIRST);
+	if (access(first, F_OK) != 0) {
+		free(first);
+		return true;
+	}
+	fd = open(first, O_WRONLY | O_CLOEXEC);
+	ok = fd >= 0 && lseek(fd, 0, SEEK_END) >= 0;
+	for (unsigned i = FXT_ARCHIVE_MOST_KEPT + 1; ok && i-- > 0;) {
+		next = numbered(path, i);
+		ok = append_file(fd, next, !i);
+		free(next);
+	}
+	ok = ok && rename(first, path) == 0;
+	if (!ok)
+		fxt_error(path, "its files cannot be put together: %s", strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	free(first);
+	return ok;
 }
 
 void fxt_archive_close(struct fxt_archive *a)
@@ -342,4 +453,5 @@ void fxt_archive_close(struct fxt_archive *a)
 		finish(a);
 	free(a->block);
 	a->block = NULL;
+	fxt_archive_gap_free(&a->gap);
 }

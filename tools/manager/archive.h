@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "archive_gap.h"
 #include "tools/common/pack.h"
 
 enum { FXT_ARCHIVE_MOST_WORDS = (1 << 20) / 8 };
@@ -35,6 +36,9 @@ struct fxt_archive {
 	uint64_t block_events;          /* events in the block */
 	uint64_t provider_events;       /* that were appended: fxt_archive_append() */
 	uint64_t damaged;               /* pieces of providers' memory whose framing was wrong */
+	bool keeps_first;               /* the first file stays when files are rotated */
+	bool is_rotated;                /* there is such a first file */
+	struct fxt_archive_gap gap;     /* what lay between that and the files that are there */
 	bool has_failed;                /* the user has been told that the file cannot be written */
 };
 
@@ -66,6 +70,17 @@ void fxt_archive_tell_full(struct fxt_archive *a, uint32_t id);
  * say the names of the providers and their strings again. If there can be no new file, nothing is saved
  * any more. */
 void fxt_archive_rotate(struct fxt_archive *a, unsigned count);
+
+/* Makes rotations keep the first file as well, beside the `count` newest. What lay between is told by
+ * records in each file that is begun later: how many calls of each provider are gone (the counter
+ * agent:dropped), and from when to when (the instants `recording stopped` and `recording started`). Called
+ * after fxt_archive_open(). */
+void fxt_archive_keep_first(struct fxt_archive *a);
+
+/* Puts the files of such an archive together, after fxt_archive_close(), under its name: the first one and
+ * then the others, the oldest first. Each is whole until it has been appended. Does nothing if there is
+ * one file. Returns false after a message if that fails; then the files are still there. */
+bool fxt_archive_put_together(const char *path);
 
 /* Writes what is in the block to the file. */
 void fxt_archive_flush(struct fxt_archive *a);

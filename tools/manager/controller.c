@@ -232,7 +232,8 @@ static const char *why_unreadable(const struct fxt_session *session)
 		return "the trace goes to a file that a controller has opened, so it has no name here";
 	if (session->archive.packs)
 		return "the trace is compressed, so it cannot be read before it is complete";
-	if (session->rotate_bytes)
+	/* The first file of fxt record is all until it is full. */
+	if (session->rotate_bytes && (!session->archive.keeps_first || session->archive.is_rotated))
 		return "the trace is rotated, so no file has all of it";
 	return NULL;
 }

@@ -326,8 +326,10 @@ void fxt_session_advance(struct fxt_session *s)
 
 void fxt_session_rotate(struct fxt_session *s)
 {
+	bool is_first = s->archive.keeps_first && !s->archive.is_rotated;
+
 	if (!s->rotate_bytes || s->state == FXT_SESSION_READY || s->archive.is_given ||
-	    s->archive.bytes < s->rotate_bytes)
+	    s->archive.bytes < (is_first ? s->first_bytes : s->rotate_bytes))
 		return;
 	fxt_archive_rotate(&s->archive, s->rotate_count);
 	s->files++;

@@ -141,3 +141,17 @@ char *fxt_option_set_hz(unsigned *hz, const char *text)
 	*hz = (unsigned)value;
 	return NULL;
 }
+
+char *fxt_option_set_rotation(uint64_t *mb, unsigned *count, const char *text)
+{
+	size_t digits = strspn(text, "0123456789"), more;
+
+	more = text[digits] == ',' ? strspn(text + digits + 1, "0123456789") : 0;
+	if (!digits || digits > 7 || !more || more > 4 || text[digits + 1 + more] || !strtoul(text, NULL, 10))
+		return fxt_format("'%s' is no rotation: give SIZE,COUNT, such as 100,5 for files of 100 "
+				  "megabytes and five older ones",
+				  text);
+	*mb = strtoul(text, NULL, 10);
+	*count = (unsigned)strtoul(text + digits + 1, NULL, 10);
+	return NULL;
+}
