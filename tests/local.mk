@@ -229,6 +229,7 @@ APPS_C = \
 	tests/apps/objects_blocks \
 	tests/apps/noted \
 	tests/apps/obeys \
+	tests/apps/lasts \
 	tests/apps/outlives \
 	tests/apps/owns \
 	tests/apps/pools \

@@ -228,11 +228,22 @@ RECORD_FILES = \
 	tools/record/signals.c \
 	tools/record/signals.h
 
+ARCHIVE_FILES = \
+	tools/archive/archive.c \
+	tools/archive/archive.h \
+	tools/archive/archive_gap.c \
+	tools/archive/archive_gap.h \
+	tools/archive/archive_join.c \
+	tools/archive/archive_keep.c \
+	tools/archive/archive_keep.h \
+	tools/archive/archive_mend.c \
+	tools/archive/archive_mend.h \
+	tools/archive/archive_told.c \
+	tools/archive/archive_told.h \
+	tools/archive/archive_walk.c \
+	tools/archive/archive_walk.h
+
 MANAGER_FILES = \
-	tools/manager/archive.c \
-	tools/manager/archive.h \
-	tools/manager/archive_gap.c \
-	tools/manager/archive_gap.h \
 	tools/manager/budget.c \
 	tools/manager/budget.h \
 	tools/manager/client.c \
@@ -251,6 +262,8 @@ MANAGER_FILES = \
 	tools/manager/controlling.c \
 	tools/manager/controlling.h \
 	tools/manager/ctl.c \
+	tools/manager/ctl_save.c \
+	tools/manager/ctl_save.h \
 	tools/manager/gates.c \
 	tools/manager/gates.h \
 	tools/manager/manager.c \
@@ -334,7 +347,8 @@ TOP_FILES = \
 TOOLS_SOURCES = $(COMMON_FILES) $(READING_FILES) $(PRINTING_FILES) $(ANALYSIS_FILES) $(DESCRIPTORS_FILES) \
 	$(LOCKS_FILES) $(PROGRAMS_FILES) $(CALLERS_FILES) $(STACKS_FILES) $(PERFETTO_FILES) $(JOIN_FILES) \
 	$(WITNESS_FILES) \
-	$(RECORD_FILES) $(MANAGER_FILES) $(CHECK_FILES) $(DUMP_FILES) $(REPORT_FILES) $(TOP_FILES)
+	$(RECORD_FILES) $(ARCHIVE_FILES) $(MANAGER_FILES) \
+	$(CHECK_FILES) $(DUMP_FILES) $(REPORT_FILES) $(TOP_FILES)
 
 TOOLS_CPPFLAGS = $(AM_CPPFLAGS)
 TOOLS_LIBS = libfxttools.la libfxtwriter.la $(JANSSON_LIBS) $(LIBDW_LIBS) $(LIBELF_LIBS) $(LIBIBERTY_LIBS) \

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "archive.h"
+#include "tools/archive/archive.h"
 #include "gates.h"
 #include "tools/common/map.h"
 #include "writer/provider.h"
@@ -74,7 +74,6 @@ struct fxt_session {
 	bool saves_at_stop;             /* the stop that is under way is to save everything */
 	struct fxt_archive archive;     /* open unless the state is READY */
 	uint64_t rotate_bytes;          /* a file of this size is followed by another; 0: never */
-	uint64_t first_bytes;           /* the size of the first file, if that is to stay */
 	unsigned rotate_count;          /* so many older files are kept */
 	uint32_t files;                 /* how many files have been begun */
 	uint32_t providers;             /* how many have been initialized so far */

@@ -14,7 +14,7 @@
 #include "tools/common/message.h"
 #include "tools/common/pack.h"
 #include "tools/join/join.h"
-#include "tools/manager/archive.h"
+#include "tools/archive/archive_keep.h"
 #include "tools/programs/debug_dirs.h"
 
 enum { KEY_COMPRESS = 0x100, KEY_NO_PERFETTO };
@@ -60,7 +60,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static bool put_together(const char *directory)
 {
 	char *archive = fxt_format("%s/" FXT_PARTS_ARCHIVE, directory);
-	bool ok = fxt_archive_put_together(archive);
+	bool ok = fxt_archive_keep_put_together(archive);
 
 	free(archive);
 	return ok;

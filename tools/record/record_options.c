@@ -13,7 +13,7 @@
 #include "tools/common/command.h"
 #include "tools/common/message.h"
 #include "tools/common/pack.h"
-#include "tools/manager/archive.h"
+#include "tools/archive/archive_keep.h"
 #include "tools/manager/budget.h"
 #include "tools/programs/debug_dirs.h"
 #include "tools/programs/option_values.h"
@@ -45,7 +45,8 @@ enum {
 	KEY_BUDGET,
 	KEY_KEEP_PID,
 	KEY_DETACH,
-	KEY_ROTATE
+	KEY_ROTATE,
+	KEY_KEEP
 };
 
 /* Takes the number of a process. Returns NULL, or what is wrong with it. */
@@ -135,6 +136,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 					 FXT_ARCHIVE_MOST_KEPT - 1);
 		o->rotate_bytes <<= 20;
 		break;
+	case KEY_KEEP: bad = fxt_option_set_age(&o->keep_ns, arg); break;
 	case KEY_DETACH: o->is_detached = true; break;
 	case KEY_SAMPLE: bad = fxt_option_set_hz(&o->hz, arg); break;
 	case KEY_NO_KERNEL: o->lacks_kernel = true; break;
@@ -189,7 +191,9 @@ void fxt_record_parse(struct fxt_record_options *o, int argc, char **argv)
 		 "beginning (half) and the newest",
 		 0},
 		{"rotate", KEY_ROTATE, "SIZE,COUNT", 0,
-		 "Keep the first SIZE megabytes of the run, and the newest COUNT times SIZE", 0}, 
+		 "Keep the first SIZE megabytes of the run, and the newest COUNT times SIZE", 0},
+		{"keep", KEY_KEEP, "TIME", 0,
+		 "Keep the last TIME of the run, such as 10m, and what is in progress then", 0},
 		{"memory", KEY_MEMORY, "SIZE", 0,
 		 "How much memory the records of all processes take together until they are saved "
 		 "(default: a sixteenth of what there is, 64M at most)", 0},
@@ -280,5 +284,6 @@ void fxt_record_options_free(struct fxt_record_options *o)
 	free(o->explain_ns);
 	free(o->delay_ns);
 	free(o->duration_ns);
+	free(o->keep_ns);
 	free(o->shared);
 }

@@ -92,7 +92,7 @@ static void follow(struct fxt_saver *s)
 	uint64_t bytes = s->manager.session.archive.bytes;
 
 	/* The file that was followed is the first of several then, which are joined in the end. */
-	if (s->mapped.data && s->manager.session.archive.is_rotated)
+	if (s->mapped.data && s->manager.session.archive.has_turned)
 		stop_following(s);
 	if (!s->mapped.data || bytes == s->reader.size)
 		return;
@@ -131,10 +131,7 @@ static void start(struct fxt_saver *s)
 		.categories = fxt_strdup(""),
 	};
 
-	s->manager.session.first_bytes = s->first_bytes;
-	s->manager.session.rotate_bytes = s->rotate_bytes;
-	s->manager.session.rotate_count = s->rotate_count;
-	fxt_archive_keep_first(&s->manager.session.archive);
+	fxt_archive_keep_begin(&s->manager.session.archive, &s->keep);
 	fxt_session_initialize(&s->manager.session, &config);
 	fxt_session_start(&s->manager.session, FXT_CLEAR_ENTIRE, NULL);
 	s->start_ns = 0;
@@ -155,26 +152,33 @@ static uint64_t nanoseconds(const char *digits)
 /* Divides what is kept into files. The first has half of it, so that a run of that size is followed, and can
  * be looked at while it goes on. A file is full when it has reached its size, so it may be larger by what is
  * saved at once. */
-static void set_rotation(struct fxt_saver *s, const struct fxt_record_options *o)
+static void divide(struct fxt_saver *s, const struct fxt_record_options *o)
 {
 	const uint64_t pass = 1 << 20;
 	uint64_t most = most_bytes(o), parts = most < MANY_PARTS_MB << 20 ? FEW_PARTS : PARTS;
 	uint64_t part = most / parts, over = pass < part / 2 ? pass : part / 2;
 
 	s->most_bytes = most;
-	s->first_bytes = most / 2 - over;
-	s->rotate_bytes = part - over;
-	s->rotate_count = (unsigned)parts / 2 - 1;
-	if (!o->rotate_bytes)
-		return;
-	s->first_bytes = s->rotate_bytes = o->rotate_bytes;
-	s->rotate_count = o->rotate_count;
-	s->most_bytes = o->rotate_bytes * (o->rotate_count + 2);
+	s->keep = (struct fxt_archive_keep_wish){.has_first = true,
+						 .first_bytes = most / 2 - over,
+						 .bytes = part - over,
+						 .count = (unsigned)parts / 2 - 1};
+	if (o->keep_ns) {
+		s->keep.has_first = false;
+		s->keep.first_bytes = s->keep.bytes;
+		s->keep.count = (unsigned)parts - 1;
+		s->keep.age_ns = nanoseconds(o->keep_ns);
+	}
+	if (o->rotate_bytes) {
+		s->keep.first_bytes = s->keep.bytes = o->rotate_bytes;
+		s->keep.count = o->rotate_count;
+		s->most_bytes = o->rotate_bytes * (o->rotate_count + 2);
+	}
 }
 
 static void begin(struct fxt_saver *s, const struct fxt_record_options *o)
 {
-	set_rotation(s, o);
+	divide(s, o);
 	s->budget = o->budget;
 	s->memory_bytes = o->memory_bytes;
 	s->duration_ns = nanoseconds(o->duration_ns);
@@ -321,7 +325,7 @@ bool fxt_saver_finish(struct fxt_saver *s)
 	while (s->manager.session.state != FXT_SESSION_READY)
 		fxt_manager_step(&s->manager, (int)(STEP_NS / 1000000));
 	follow(s);
-	fxt_archive_put_together(s->archive);
+	fxt_archive_keep_put_together(s->archive);
 	s->merge->given_up = s->manager.session.given_up;
 	if (archive->has_failed && s->mapped.data)
 		s->merge->lost[FXT_LOSS_NO_ROOM] += archive->unwritten;

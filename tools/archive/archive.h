@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "archive_gap.h"
+#include "archive_keep.h"
 #include "tools/common/pack.h"
 
 enum { FXT_ARCHIVE_MOST_WORDS = (1 << 20) / 8 };
@@ -29,6 +29,7 @@ struct fxt_archive {
 	size_t used;                    /* bytes of the block */
 	uint32_t provider;              /* whose section the last records are in; 0: nobody's */
 	uint64_t bytes;                 /* in the file */
+	uint64_t most_ahead;            /* so much more is reserved at once, at most; 0: the usual */
 	uint64_t reserved;              /* bytes of the file that have space already; 0: none has */
 	uint64_t events;                /* in all files so far, and the block */
 	uint64_t earlier_bytes;         /* in the files before this one */
@@ -36,9 +37,8 @@ struct fxt_archive {
 	uint64_t block_events;          /* events in the block */
 	uint64_t provider_events;       /* that were appended: fxt_archive_append() */
 	uint64_t damaged;               /* pieces of providers' memory whose framing was wrong */
-	bool keeps_first;               /* the first file stays when files are rotated */
-	bool is_rotated;                /* there is such a first file */
-	struct fxt_archive_gap gap;     /* what lay between that and the files that are there */
+	struct fxt_archive_keep *keep;  /* what is kept of a long run; NULL: all is, or it is rotated */
+	bool has_turned;                /* there are files before this one, or what is needed of them */
 	bool has_failed;                /* the user has been told that the file cannot be written */
 };
 
@@ -71,16 +71,14 @@ void fxt_archive_tell_full(struct fxt_archive *a, uint32_t id);
  * any more. */
 void fxt_archive_rotate(struct fxt_archive *a, unsigned count);
 
-/* Makes rotations keep the first file as well, beside the `count` newest. What lay between is told by
- * records in each file that is begun later: how many calls of each provider are gone (the counter
- * agent:dropped), and from when to when (the instants `recording stopped` and `recording started`). Called
- * after fxt_archive_open(). */
-void fxt_archive_keep_first(struct fxt_archive *a);
+/* Returns the name of the file with a number: serve.fxt.zst, serve.1.fxt.zst, ... The caller frees it. */
+char *fxt_archive_numbered(const char *path, unsigned number);
 
-/* Puts the files of such an archive together, after fxt_archive_close(), under its name: the first one and
- * then the others, the oldest first. Each is whole until it has been appended. Does nothing if there is
- * one file. Returns false after a message if that fails; then the files are still there. */
-bool fxt_archive_put_together(const char *path);
+/* Creates the file of the archive's name and begins it. Returns false after a message. */
+bool fxt_archive_create(struct fxt_archive *a);
+
+/* Writes the rest and closes the file; another one may be created. */
+void fxt_archive_finish(struct fxt_archive *a);
 
 /* Writes what is in the block to the file. */
 void fxt_archive_flush(struct fxt_archive *a);

@@ -13,12 +13,12 @@
 #include <sys/sendfile.h>
 #include <unistd.h>
 
+#include "archive_walk.h"
 #include "tools/analysis/demangle.h"
 #include "tools/common/message.h"
 #include "writer/fxt_encode.h"
 
 enum {
-	FIRST = 10000,                  /* the number of a first file that is kept */
 	BLOCK_BYTES = FXT_ARCHIVE_MOST_WORDS * FXT_WORD_BYTES,
 	MOST_RESERVED_BYTES = 32 << 20, /* at once */
 };
@@ -44,8 +44,7 @@ static void begin(struct fxt_archive *a)
 	fxt_archive_flush(a);
 }
 
-/* Creates the file and begins it. Returns false after a message. */
-static bool create(struct fxt_archive *a)
+bool fxt_archive_create(struct fxt_archive *a)
 {
 	a->fd = open(a->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (a->fd < 0) {
@@ -60,7 +59,7 @@ bool fxt_archive_open(struct fxt_archive *a, const char *path, bool packs)
 {
 	*a = (struct fxt_archive){.path = path, .packs = packs, .final_fd = -1};
 	a->block = fxt_alloc(BLOCK_BYTES, 1);
-	if (create(a))
+	if (fxt_archive_create(a))
 		return true;
 	free(a->block);
 	return false;
@@ -82,7 +81,7 @@ bool fxt_archive_take(struct fxt_archive *a, int fd, bool is_deferred)
 	return true;
 }
 
-static void put_name(struct fxt_archive *a, uint32_t id, const char *name, size_t bytes)
+void fxt_archive_name(struct fxt_archive *a, uint32_t id, const char *name, size_t bytes)
 {
 	uint64_t record[FXT_PROVIDER_NAME_MAX_BYTES / FXT_WORD_BYTES + 3];
 	char clean[FXT_PROVIDER_NAME_MAX_BYTES];
@@ -92,23 +91,8 @@ static void put_name(struct fxt_archive *a, uint32_t id, const char *name, size_
 	    fxt_encode_provider_info(record, sizeof(record) / sizeof(record[0]), id, clean, bytes));
 	/* The records behind this one belong to the provider that it names. */
 	a->provider = id;
-}
-
-void fxt_archive_name(struct fxt_archive *a, uint32_t id, const char *name, size_t bytes)
-{
-	put_name(a, id, name, bytes);
-	if (a->keeps_first)
-		fxt_archive_gap_name(&a->gap, id, name, bytes);
-}
-
-void fxt_archive_keep_first(struct fxt_archive *a)
-{
-	a->keeps_first = true;
-}
-
-static void put_record(void *context, const uint64_t *words, size_t count)
-{
-	put(context, words, count);
+	if (a->keep)
+		fxt_archive_keep_named(a->keep, id);
 }
 
 static void begin_section(struct fxt_archive *a, uint32_t id)
@@ -133,16 +117,6 @@ static void put_provider_event(struct fxt_archive *a, uint32_t id, unsigned even
 void fxt_archive_tell_full(struct fxt_archive *a, uint32_t id)
 {
 	put_provider_event(a, id, FXT_PROVIDER_EVENT_BUFFER_FULL);
-}
-
-/* Returns the size of a record in words; 0 if no record has this header. Large records may have more words
- * than others, but viewers lose step at one that does. */
-static size_t words_of(uint64_t header)
-{
-	uint64_t words = fxt_get_record_type(header) == FXT_RECORD_LARGE ? fxt_get_large_words(header)
-									 : fxt_get_record_words(header);
-
-	return words <= FXT_RECORD_MAX_WORDS ? words : 0;
 }
 
 /* Appends `count` words, which are whole records with `events` events. */
@@ -179,23 +153,17 @@ size_t fxt_archive_append(struct fxt_archive *a, uint32_t id, const uint64_t *wo
 {
 	size_t at, size, run = 0, end = 0;
 	uint64_t events = 0, type;
-	struct fxt_archive_span *span = a->keeps_first ? fxt_archive_gap_span(&a->gap, id) : NULL;
-	uint64_t agent = span ? fxt_archive_gap_agent(&a->gap, id, NULL, 0) : 0;
 
 	for (at = 0; at < count; at += size) {
 		uint64_t header = words[at];
 
-		size = words_of(header);
+		size = fxt_archive_words(header);
 		if (!size || size > count - at) {
 			a->damaged += is_whole;
 			break;
 		}
 		type = fxt_get_record_type(header);
 		events += type == FXT_RECORD_EVENT;
-		if (type == FXT_RECORD_EVENT && span)
-			fxt_archive_gap_count(span, header, words[at + 1], agent);
-		if (type == FXT_RECORD_STRING && span)
-			agent = fxt_archive_gap_agent(&a->gap, id, words + at, agent);
 		/* The records from `run` to one that is not appended as it is are appended at once. */
 		if (type == FXT_RECORD_STRING || type == FXT_RECORD_METADATA) {
 			put_run(a, id, words + run, at - run, events);
@@ -230,7 +198,8 @@ static void give_up(struct fxt_archive *a, int error)
  * be reserved, the file is written all the same. */
 static void reserve(struct fxt_archive *a, size_t bytes)
 {
-	uint64_t ahead = a->bytes < MOST_RESERVED_BYTES ? a->bytes : MOST_RESERVED_BYTES;
+	uint64_t most = a->most_ahead ? a->most_ahead : MOST_RESERVED_BYTES;
+	uint64_t ahead = a->bytes < most ? a->bytes : most;
 
 	if (a->bytes + bytes <= a->reserved)
 		return;
@@ -301,8 +270,7 @@ static void transfer(struct fxt_archive *a)
 	a->final_fd = -1;
 }
 
-/* Writes the rest and closes the file. */
-static void finish(struct fxt_archive *a)
+void fxt_archive_finish(struct fxt_archive *a)
 {
 	const unsigned char *table;
 	size_t bytes;
@@ -322,9 +290,7 @@ static void finish(struct fxt_archive *a)
 	a->fd = -1;
 }
 
-/* Returns the name of the file that is `number` files old: serve.fxt.zst, serve.1.fxt.zst, ... The caller
- * frees it. */
-static char *numbered(const char *path, unsigned number)
+char *fxt_archive_numbered(const char *path, unsigned number)
 {
 	static const char *const suffixes[] = {".fxt.zst", ".fxt", ".zst", ""};
 	size_t length = strlen(path);
@@ -339,119 +305,34 @@ static char *numbered(const char *path, unsigned number)
 	}
 }
 
-/* Puts the first file aside. */
-static void keep_first(struct fxt_archive *a)
-{
-	char *first = numbered(a->path, FIRST);
-
-	if (rename(a->path, first) != 0)
-		fxt_error(a->path, "cannot be renamed: %s", strerror(errno));
-	a->is_rotated = true;
-	fxt_archive_gap_keep(&a->gap);
-	free(first);
-}
-
 void fxt_archive_rotate(struct fxt_archive *a, unsigned count)
 {
 	if (a->has_failed)
 		return;
-	finish(a);
+	fxt_archive_finish(a);
 	a->earlier_bytes += a->bytes;
 	a->bytes = 0;
-	if (a->keeps_first && !a->is_rotated) {
-		keep_first(a);
-		a->has_failed = !create(a);
-		return;
-	}
-	if (a->keeps_first)
-		fxt_archive_gap_shift(&a->gap, count);
 	if (!count && unlink(a->path) != 0)
 		fxt_error(a->path, "%s", strerror(errno));
 	while (count-- > 0) {
-		char *from = numbered(a->path, count), *to = numbered(a->path, count + 1);
+		char *from = fxt_archive_numbered(a->path, count);
+		char *to = fxt_archive_numbered(a->path, count + 1);
 
 		if (rename(from, to) != 0 && errno != ENOENT)
 			fxt_error(from, "cannot be renamed: %s", strerror(errno));
 		free(from);
 		free(to);
 	}
-	if (!create(a))
+	if (!fxt_archive_create(a))
 		a->has_failed = true;
-	else
-		fxt_archive_gap_put(&a->gap, put_record, a);
-}
-
-/* Returns where the records begin in a file that tells of a gap first: what a newer one tells has all of
- * it. */
-static off_t behind_gaps(int fd)
-{
-	static uint64_t words[FXT_ARCHIVE_MOST_WORDS];
-	ssize_t bytes = pread(fd, words, sizeof(words), 0);
-	size_t count = bytes > 0 ? (size_t)bytes / FXT_WORD_BYTES : 0, at, end = 1;
-
-	for (at = 1; at < count && words_of(words[at]); at += words_of(words[at])) {
-		bool is_name = fxt_get_record_type(words[at]) == FXT_RECORD_METADATA;
-
-		if (!is_name && (fxt_get_record_type(words[at]) != FXT_RECORD_EVENT ||
-				 !(fxt_get_event_category(words[at]) >> 15)))
-			break;
-		if (!is_name)
-			end = at + words_of(words[at]);
-	}
-	return (off_t)(end * FXT_WORD_BYTES);
-}
-
-/* Appends a file to the one that is open, without its magic number, and removes it. One that is not there
- * was never made. */
-static bool append_file(int to, const char *path, bool is_newest)
-{
-	off_t from = FXT_WORD_BYTES;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t bytes;
-
-	if (fd < 0)
-		return errno == ENOENT;
-	if (!is_newest)
-		from = behind_gaps(fd);
-	do {
-		bytes = sendfile(to, fd, &from, 1 << 30);
-	} while (bytes > 0 || (bytes < 0 && errno == EINTR));
-	close(fd);
-	return bytes == 0 && unlink(path) == 0;
-}
-
-bool fxt_archive_put_together(const char *path)
-{
-	char *first, *next;
-	bool ok;
-	int fd;
-
-	first = numbered(path, FIRST);
-	if (access(first, F_OK) != 0) {
-		free(first);
-		return true;
-	}
-	fd = open(first, O_WRONLY | O_CLOEXEC);
-	ok = fd >= 0 && lseek(fd, 0, SEEK_END) >= 0;
-	for (unsigned i = FXT_ARCHIVE_MOST_KEPT + 1; ok && i-- > 0;) {
-		next = numbered(path, i);
-		ok = append_file(fd, next, !i);
-		free(next);
-	}
-	ok = ok && rename(first, path) == 0;
-	if (!ok)
-		fxt_error(path, "its files cannot be put together: %s", strerror(errno));
-	if (fd >= 0)
-		close(fd);
-	free(first);
-	return ok;
 }
 
 void fxt_archive_close(struct fxt_archive *a)
 {
 	if (a->fd >= 0)
-		finish(a);
+		fxt_archive_finish(a);
 	free(a->block);
 	a->block = NULL;
-	fxt_archive_gap_free(&a->gap);
+	fxt_archive_keep_free(a->keep);
+	a->keep = NULL;
 }
