@@ -216,8 +216,8 @@ static int run(struct recording *r)
 static void cannot_be_timed(const struct recording *r)
 {
 	fxt_error(NULL, "--duration, --start-delay, --toggle, --rotate, --keep and --budget need "
-			"streaming mode without --trigger, --dormant and --on-full=wait, no limit of the size of files, and "
-			"room on the file system");
+			"streaming mode without --trigger, --dormant and --on-full=wait, no limit of the "
+			"size of files, and room on the file system");
 	rmdir(r->directory);
 }
 
