@@ -383,6 +383,7 @@ fxt_LDADD = $(TOOLS_LIBS)
 # These unit tests link the tool's objects, unlike those of the writer (tests/local.mk).
 if HAVE_CHECK
 TOOLS_TESTS = \
+	tests/check_archive \
 	tests/check_call_stacks \
 	tests/check_culprits \
 	tests/check_elf \
@@ -421,6 +422,10 @@ TOOLS_TESTS_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 TOOLS_TESTS_LIBS = $(TOOLS_LIBS) $(CHECK_LIBS)
 TRACE_MAKER = tests/trace_maker.c tests/trace_maker.h tests/trace_words.h
 LOCK_MAKER = tests/lock_maker.c tests/lock_maker.h $(TRACE_MAKER)
+tests_check_archive_SOURCES = tests/check_archive.c tests/apps/random.h tests/apps/unseen.h
+tests_check_archive_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_archive_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_archive_LDADD = $(TOOLS_TESTS_LIBS)
 tests_check_call_stacks_SOURCES = tests/check_call_stacks.c tests/apps/random.h tests/apps/unseen.h \
 	$(TRACE_MAKER)
 tests_check_call_stacks_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)

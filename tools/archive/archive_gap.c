@@ -13,7 +13,7 @@
 #include "tools/common/message.h"
 
 enum {
-	MOST_BYTES = 8 << 20,           /* of records that are kept */
+	MOST_NEEDED = 2,                /* the highest rank */
 	FEW_HOLES = 1024,
 	MOST_PROGRAMS = 256,            /* of which nothing else is left */
 };
@@ -77,24 +77,33 @@ static void close_holes(struct fxt_archive_gap *g)
 	g->holes = 0;
 }
 
-/* Returns whether the record is one that much refers to: a frame, a module, a process or a thread. */
-static bool is_needed(const struct fxt_gap_record *one)
+/* Returns how much depends on the record: least on the name of an object, most on a frame, a module, a
+ * process or a thread. */
+static unsigned rank_of(const struct fxt_gap_record *one)
 {
 	const uint64_t modules = 0x7fd0, frames = 0x7fe0;       /* agent/emit/call_stack.h */
 	uint64_t kind = one->key[0] & 0xff, above = one->key[1] >> 48;
 
-	return kind == KERNEL_OBJECT || (kind == OBJECT && (above == modules || above == frames));
+	if (kind == KERNEL_OBJECT || (kind == OBJECT && (above == modules || above == frames)))
+		return MOST_NEEDED;
+	return kind != OBJECT;
 }
 
-/* Forgets the oldest records if there are more than so many bytes. */
+/* Forgets records if there are more than so many bytes: those first on which least depends, the oldest
+ * first. */
 static void bound(struct fxt_archive_gap *g, uint64_t most)
 {
-	for (unsigned pass = 0; pass < 2 && g->bytes > most; pass++)
+	for (unsigned rank = 0; rank <= MOST_NEEDED && g->bytes > most; rank++)
 		for (size_t i = 0; i < g->record_count && g->bytes > most / 4 * 3; i++)
-			if (pass || !is_needed(&g->records[i]))
+			if (rank_of(&g->records[i]) == rank)
 				forget(g, i);
 	if (g->holes > FEW_HOLES && g->holes > g->record_count / 2)
 		close_holes(g);
+}
+
+static uint64_t most_bytes(const struct fxt_archive_gap *g)
+{
+	return g->most_bytes ? g->most_bytes : FXT_GAP_MOST_BYTES;
 }
 
 static void keep(struct fxt_archive_gap *g, size_t program, const uint64_t *words, size_t size, uint64_t kind,
@@ -108,7 +117,7 @@ static void keep(struct fxt_archive_gap *g, size_t program, const uint64_t *word
 	g->records = fxt_grow(g->records, &g->record_capacity, g->record_count + 1, sizeof(*g->records));
 	g->records[g->record_count++] = one;
 	g->bytes += size * FXT_WORD_BYTES;
-	bound(g, 2 * MOST_BYTES);
+	bound(g, 2 * most_bytes(g));
 }
 
 static void set(uint64_t **record, const uint64_t *words, size_t size)
@@ -379,7 +388,7 @@ void fxt_gap_take(struct fxt_archive_gap *g, const uint64_t *words, size_t count
 	fxt_map_free(&t.threads);
 	fxt_map_free(&t.programs);
 	fxt_map_free(&t.categories);
-	bound(g, MOST_BYTES);
+	bound(g, most_bytes(g));
 	close_holes(g);
 }
 

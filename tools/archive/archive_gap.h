@@ -37,8 +37,12 @@ struct fxt_gap_record {
 	uint64_t key[2];                /* in `keys`; both 0: it has none */
 };
 
+/* How many bytes of records a gap keeps, at most. */
+enum { FXT_GAP_MOST_BYTES = 8 << 20 };
+
 /* At first all members are zero. */
 struct fxt_archive_gap {
+	uint64_t most_bytes;            /* of records that are kept; 0: FXT_GAP_MOST_BYTES */
 	const char *reason;             /* why records are gone */
 	struct fxt_gap_program *programs;
 	size_t program_count, program_capacity;

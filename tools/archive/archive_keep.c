@@ -20,6 +20,7 @@
 enum {
 	PARTS_OF_AGE = 8,               /* what is kept for some time may be so much older */
 	PARTS_OF_FILE = 8,              /* a file takes so much more of the disk than it has */
+	FEWEST_GAP_BYTES = 256 << 10,
 	FEWEST_BYTES = 4096,            /* a smaller file is not ended because of its age */
 };
 
@@ -44,6 +45,10 @@ void fxt_archive_keep_begin(struct fxt_archive *a, const struct fxt_archive_keep
 	k->gap.reason = wish->has_first
 				? "the run has outgrown its size: its beginning and its newest are kept"
 				: "only the newest is kept";
+	/* The gap is written whenever a file is removed, so it is no larger than that. */
+	k->gap.most_bytes = wish->bytes < FXT_GAP_MOST_BYTES ? wish->bytes : FXT_GAP_MOST_BYTES;
+	if (k->gap.most_bytes < FEWEST_GAP_BYTES)
+		k->gap.most_bytes = FEWEST_GAP_BYTES;
 	a->keep = k;
 	a->most_ahead = wish->bytes / PARTS_OF_FILE;
 }

@@ -113,12 +113,14 @@ static void put_begin(const struct telling *t, const struct fxt_gap_program *pro
 
 static void tell_others(const struct telling *t)
 {
-	char *name = fxt_format("%llu programs of which nothing is left",
-				(unsigned long long)t->g->other_count);
+	char *name = fxt_format("%llu other programs", (unsigned long long)t->g->other_count);
 	struct fxt_gap_program others = t->g->others;
 	uint64_t words[ROOM];
 
 	t->put(t->context, words, fxt_encode_provider_info(words, ROOM, OTHERS_ID, name, strlen(name)));
+	t->put(t->context, words,
+	       fxt_encode_kernel_object(words, ROOM, FXT_OBJECT_PROCESS, OTHERS_ID,
+					FXT_INLINE(name, strlen(name)), (struct fxt_args){0, NULL}));
 	if (others.first_ns != UINT64_MAX)
 		tell_sum(t, &others, OTHERS_ID);
 	free(name);
