@@ -229,6 +229,7 @@ APPS_C = \
 	tests/apps/objects_blocks \
 	tests/apps/noted \
 	tests/apps/obeys \
+	tests/apps/lasts \
 	tests/apps/outlives \
 	tests/apps/owns \
 	tests/apps/pools \
@@ -413,6 +414,7 @@ E2E_TESTS = \
 	tests/e2e/lifetimes.sh \
 	tests/e2e/lives.sh \
 	tests/e2e/loader.sh \
+	tests/e2e/long.sh \
 	tests/e2e/losses.sh \
 	tests/e2e/managed.sh \
 	tests/e2e/modes.sh \

@@ -229,9 +229,22 @@ RECORD_FILES = \
 	tools/record/signals.c \
 	tools/record/signals.h
 
+ARCHIVE_FILES = \
+	tools/archive/archive.c \
+	tools/archive/archive.h \
+	tools/archive/archive_gap.c \
+	tools/archive/archive_gap.h \
+	tools/archive/archive_join.c \
+	tools/archive/archive_keep.c \
+	tools/archive/archive_keep.h \
+	tools/archive/archive_mend.c \
+	tools/archive/archive_mend.h \
+	tools/archive/archive_told.c \
+	tools/archive/archive_told.h \
+	tools/archive/archive_walk.c \
+	tools/archive/archive_walk.h
+
 MANAGER_FILES = \
-	tools/manager/archive.c \
-	tools/manager/archive.h \
 	tools/manager/budget.c \
 	tools/manager/budget.h \
 	tools/manager/client.c \
@@ -250,6 +263,8 @@ MANAGER_FILES = \
 	tools/manager/controlling.c \
 	tools/manager/controlling.h \
 	tools/manager/ctl.c \
+	tools/manager/ctl_save.c \
+	tools/manager/ctl_save.h \
 	tools/manager/gates.c \
 	tools/manager/gates.h \
 	tools/manager/manager.c \
@@ -333,7 +348,8 @@ TOP_FILES = \
 TOOLS_SOURCES = $(COMMON_FILES) $(READING_FILES) $(PRINTING_FILES) $(ANALYSIS_FILES) $(DESCRIPTORS_FILES) \
 	$(LOCKS_FILES) $(PROGRAMS_FILES) $(CALLERS_FILES) $(STACKS_FILES) $(PERFETTO_FILES) $(JOIN_FILES) \
 	$(WITNESS_FILES) \
-	$(RECORD_FILES) $(MANAGER_FILES) $(CHECK_FILES) $(DUMP_FILES) $(REPORT_FILES) $(TOP_FILES)
+	$(RECORD_FILES) $(ARCHIVE_FILES) $(MANAGER_FILES) \
+	$(CHECK_FILES) $(DUMP_FILES) $(REPORT_FILES) $(TOP_FILES)
 
 TOOLS_CPPFLAGS = $(AM_CPPFLAGS)
 TOOLS_LIBS = libfxttools.la libfxtwriter.la $(JANSSON_LIBS) $(LIBDW_LIBS) $(LIBELF_LIBS) $(LIBIBERTY_LIBS) \
@@ -368,6 +384,7 @@ fxt_LDADD = $(TOOLS_LIBS)
 # These unit tests link the tool's objects, unlike those of the writer (tests/local.mk).
 if HAVE_CHECK
 TOOLS_TESTS = \
+	tests/check_archive \
 	tests/check_call_stacks \
 	tests/check_culprits \
 	tests/check_elf \
@@ -407,6 +424,10 @@ TOOLS_TESTS_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 TOOLS_TESTS_LIBS = $(TOOLS_LIBS) $(CHECK_LIBS)
 TRACE_MAKER = tests/trace_maker.c tests/trace_maker.h tests/trace_words.h
 LOCK_MAKER = tests/lock_maker.c tests/lock_maker.h $(TRACE_MAKER)
+tests_check_archive_SOURCES = tests/check_archive.c tests/apps/random.h tests/apps/unseen.h
+tests_check_archive_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_archive_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_archive_LDADD = $(TOOLS_TESTS_LIBS)
 tests_check_call_stacks_SOURCES = tests/check_call_stacks.c tests/apps/random.h tests/apps/unseen.h \
 	$(TRACE_MAKER)
 tests_check_call_stacks_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)

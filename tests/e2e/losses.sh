@@ -78,14 +78,14 @@ lines = open("report.txt").read().split("\n")
 at = next(i for i, line in enumerate(lines) if line.startswith("LOST: "))
 assert lines[at].endswith(" records in 2 processes:")
 for one, line in zip((worst, least), lines[at + 1:]):
-    assert re.fullmatch(r"  [0-9 ]+ in losses %d \(no room; buffer full: .*\), from .* to .*" % one["pid"],
-                        line), line
+    assert re.fullmatch(r"  [0-9 ]+ in losses %d \(no room; dropped: the run .*\), from .* to .*" %
+                        one["pid"], line), line
 assert "LOST in 2 processes, most in losses %d (" % worst["pid"] in open("err").read()
 END
 FXT_MAX_SIZE_MB=1 "$FXT" record -o one.fxt "$apps/losses" many "$least" >out 2>err ||
 	fail "one: exit status $?"
 fxt report one.fxt >report.txt
-grep -qE '^LOST: [0-9 ]+ records in losses [0-9]+ \(no room; buffer full: .*\), from .* to ' report.txt ||
+grep -qE '^LOST: [0-9 ]+ records in losses [0-9]+ \(no room; dropped: the run .*\), from .* to ' report.txt ||
 	fail "one: $(grep LOST report.txt)"
 
 # stepped NAME CAUSE DEPTH: signal handlers interrupt the agent at every instruction, many of them at once.

@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
-#include "archive.h"
+#include "tools/archive/archive.h"
 #include "budget.h"
 #include "client_texts.h"
 #include "grants.h"

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "client_parts.h"
+#include "trace_session.h"
 #include "tools/common/message.h"
 #include "writer/buffer.h"
 
@@ -282,6 +283,14 @@ static void tell_saved(struct fxt_client *p)
 		syscall(SYS_futex, &header->saves, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
+/* Goes on in another file if the present one is large enough, so that none is much larger than it should
+ * be. A file of a rotation has all that was saved at once. */
+static void turn(struct fxt_session *session)
+{
+	if (session->archive.keep)
+		fxt_session_rotate(session);
+}
+
 void fxt_client_save_half(struct fxt_client *p, struct fxt_session *session, unsigned half)
 {
 	uint32_t first = half * p->chunks / 2, i;
@@ -289,8 +298,10 @@ void fxt_client_save_half(struct fxt_client *p, struct fxt_session *session, uns
 
 	for (i = 0; i < p->chunks / 2; i++) {
 		full[i] = atomic_load_explicit(&p->table[first + i], memory_order_acquire);
-		if (fxt_managed_state_of(full[i]) == FXT_MANAGED_FULL && p->id)
+		if (fxt_managed_state_of(full[i]) == FXT_MANAGED_FULL && p->id) {
 			save_chunk(p, session, first + i);
+			turn(session);
+		}
 	}
 	/* The provider gets its chunks back once they are in the file, because the manager may be killed. */
 	if (p->id)
@@ -311,9 +322,12 @@ void fxt_client_save(struct fxt_client *p, struct fxt_session *session, bool is_
 	if (!p->memory || !p->id)
 		return;
 	save_durable(p, session);
-	for (i = 0; i < p->chunks; i++)
+	for (i = 0; i < p->chunks; i++) {
 		save_chunk(p, session, i);
+		turn(session);
+	}
 	if (is_end) {
+		save_durable(p, session);
 		/* Pages come last: a call that returns meanwhile is in none of what was saved then. In the
 		 * other order it would be there twice, as a call in progress and with its end. */
 		for (i = 0; i < p->chunks; i++)

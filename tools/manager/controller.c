@@ -223,8 +223,9 @@ static void raise_alert(struct fxt_controller *c, struct fxt_session *session, s
 	}
 }
 
-/* Returns why nobody can read the archive while the session goes on; NULL if that can be done. */
-static const char *why_unreadable(const struct fxt_session *session)
+/* Returns why nobody can read the archive while the session goes on; NULL if that can be done.
+ * `takes_parts` says that the caller reads all files of a long run (archive_keep.h). */
+static const char *why_unreadable(const struct fxt_session *session, bool takes_parts)
 {
 	if (session->config.mode != FXT_BUFFERING_STREAMING)
 		return "the session is not in streaming mode, so its trace is saved when it stops";
@@ -232,14 +233,15 @@ static const char *why_unreadable(const struct fxt_session *session)
 		return "the trace goes to a file that a controller has opened, so it has no name here";
 	if (session->archive.packs)
 		return "the trace is compressed, so it cannot be read before it is complete";
-	if (session->rotate_bytes)
+	if (session->archive.keep ? session->archive.has_turned && !takes_parts : session->rotate_bytes)
 		return "the trace is rotated, so no file has all of it";
 	return NULL;
 }
 
 static void save_trace(struct fxt_controller *c, struct fxt_session *session, struct call *call)
 {
-	const char *why = why_unreadable(session);
+	bool takes_parts = json_is_true(json_object_get(call->params, "parts"));
+	const char *why = why_unreadable(session, takes_parts);
 	char *path;
 	json_t *text;
 

@@ -5,18 +5,22 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "controlling.h"
+#include "ctl_save.h"
 #include "manager.h"
 #include "manager_commands.h"
 #include "tools/common/command.h"
 #include "tools/common/message.h"
+#include "tools/join/run_directory.h"
 #include "tools/programs/option_values.h"
 
 enum { KEY_SOCKET = 0x100 };
@@ -99,25 +103,30 @@ static int status_of(const char *method, const char *error)
 	return STATUS_BAD_REQUEST;
 }
 
-/* Waits for the answer to the last call, and prints it and the events that come before. Returns an exit
- * status. */
-static int await_answer(struct fxt_controlling *c, const char *method)
+/* Waits for the answer to the last call, and prints it and the events that come before. Returns NULL after
+ * a message if the connection ends. */
+static json_t *next_answer(struct fxt_controlling *c)
 {
 	json_t *object;
-	const char *error;
-	int status;
 
 	while ((object = receive(c))) {
-		if (json_integer_value(json_object_get(object, "id")) == c->calls) {
-			error = json_string_value(json_object_get(object, "error"));
-			status = error ? status_of(method, error) : EXIT_SUCCESS;
-			json_decref(object);
-			return status;
-		}
+		if (json_integer_value(json_object_get(object, "id")) == c->calls)
+			return object;
 		json_decref(object);
 	}
 	fxt_error(NULL, "fxt serve has ended the connection");
-	return EXIT_FAILURE;
+	return NULL;
+}
+
+/* Does the same. Returns an exit status. */
+static int await_answer(struct fxt_controlling *c, const char *method)
+{
+	json_t *answer = next_answer(c);
+	const char *error = json_string_value(json_object_get(answer, "error"));
+	int status = !answer ? EXIT_FAILURE : error ? status_of(method, error) : EXIT_SUCCESS;
+
+	json_decref(answer);
+	return status;
 }
 
 /* Opens the file for the trace, which may not exist. */
@@ -186,6 +195,33 @@ static int wait_for(const char *time)
 	return EXIT_SUCCESS;
 }
 
+/* Writes a trace of the last time to the output. */
+static int save_last(struct fxt_controlling *c, const struct options *o, const char *time)
+{
+	json_t *object = fxt_controlling_call(c, "save_trace"), *answer;
+	char *bad = fxt_ctl_save_bad(time);
+	const char *archive;
+	int status = STATUS_BAD_REQUEST;
+
+	if (bad || !o->out) {
+		fxt_error(NULL, "save: %s", bad ? bad : "where is the trace to go? Give --output=FILE");
+		free(bad);
+		json_decref(object);
+		return STATUS_BAD_REQUEST;
+	}
+	json_object_set_new(object, "params", json_pack("{s:b}", "parts", 1));
+	if (!send_call(c, object, -1))
+		return EXIT_FAILURE;
+	answer = next_answer(c);
+	if (!answer)
+		return EXIT_FAILURE;
+	archive = json_string_value(json_object_get(json_object_get(answer, "result"), "path"));
+	if (archive)
+		status = !fxt_ctl_save(archive, time, o->out);
+	json_decref(answer);
+	return status;
+}
+
 static json_t *parse_json(const char *text, const char *what)
 {
 	json_error_t error;
@@ -209,6 +245,8 @@ static int execute(struct fxt_controlling *c, const struct options *o, const cha
 		return wait_for(value + 1);
 	if (strcmp(command, "watch") == 0)
 		return watch(c, o);
+	if (strncmp(command, "save=", 5) == 0)
+		return save_last(c, o, value + 1);
 	if (strncmp(command, "alert=", 6) == 0)
 		return call(c, o, "raise_alert", json_pack("{s:s}", "alert_name", value + 1));
 	for (int i = 0; i < METHODS; i++) {
@@ -254,6 +292,31 @@ static int execute_lines(struct fxt_controlling *c, const struct options *o)
 	return status;
 }
 
+/* Returns the socket that stands for a path, which this releases: the one in a directory of fxt record, or
+ * in the only such directory that lies in the directory. */
+static char *socket_of(char *path)
+{
+	char *own = fxt_format("%s/" FXT_PARTS_SOCKET, path), *pattern;
+	struct stat status;
+	glob_t found;
+
+	if (stat(path, &status) != 0 || !S_ISDIR(status.st_mode)) {
+		free(own);
+		return path;
+	}
+	pattern = fxt_format("%s/.fxt-parts.*/" FXT_PARTS_SOCKET, path);
+	free(path);
+	if (access(own, F_OK) != 0 && glob(pattern, GLOB_NOSORT, NULL, &found) == 0) {
+		if (found.gl_pathc == 1) {
+			free(own);
+			own = fxt_strdup(found.gl_pathv[0]);
+		}
+		globfree(&found);
+	}
+	free(pattern);
+	return own;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
@@ -273,7 +336,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 int fxt_command_ctl(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
-		{"output", 'o', "FILE", 0, "Where the trace goes; it may not exist (initialize needs it)", 0},
+		{"output", 'o', "FILE", 0,
+		 "Where the trace goes; it may not exist (initialize and save=TIME need it)", 0},
 		{"socket", KEY_SOCKET, "PATH", 0,
 		 "Where fxt serve is (default: FXT_MANAGER, or fxt-manager in XDG_RUNTIME_DIR)", 0},
 		{0},
@@ -297,6 +361,9 @@ int fxt_command_ctl(int argc, char **argv)
 		       "  alert=NAME         raise an alert\n"
 		       "  watch-alert        wait for the next alert\n"
 		       "  save               save what was recorded so far; says where\n"
+		       "  save=TIME          write a trace of the last TIME (10s, 5m, all) to the\n"
+		       "                     output, while the programs go on; also of fxt record, for\n"
+		       "                     which --socket=DIR is where its trace is to be\n"
 		       "  watch              print each state until fxt serve ends\n"
 		       "  wait=TIME          wait: 10s, 500ms\n\n"
 		       "Exit status: 0; 1 if fxt serve cannot be reached; 11 to 14 for StartError 1 to 4, "
@@ -309,6 +376,7 @@ int fxt_command_ctl(int argc, char **argv)
 
 	fxt_parse(&argp, argc, argv, 0, &o);
 	path = fxt_manager_path(o.socket);
+	path = path ? socket_of(path) : NULL;
 	if (path && connect_to(&c, path)) {
 		status = o.count ? EXIT_SUCCESS : execute_lines(&c, &o);
 		for (int i = 0; i < o.count && !status; i++)

@@ -74,21 +74,6 @@ static char *set_on_full(struct options *o, const char *text)
 		       : fxt_format("'%s' is nothing that can be done: give drop or wait", text);
 }
 
-/* Takes SIZE,COUNT: megabytes, and how many older files are kept. */
-static char *set_rotation(struct options *o, const char *text)
-{
-	size_t digits = strspn(text, "0123456789"), more;
-
-	more = text[digits] == ',' ? strspn(text + digits + 1, "0123456789") : 0;
-	if (!digits || digits > 7 || !more || more > 4 || text[digits + 1 + more] || !strtoul(text, NULL, 10))
-		return fxt_format("'%s' is no rotation: give SIZE,COUNT, such as 100,5 for files of 100 "
-				  "megabytes and five older ones",
-				  text);
-	o->rotate_mb = strtoul(text, NULL, 10);
-	o->rotate_count = (unsigned)strtoul(text + digits + 1, NULL, 10);
-	return NULL;
-}
-
 static enum fxt_buffering_mode mode_of(const char *name)
 {
 	if (name && strcmp(name, "oneshot") == 0)
@@ -117,7 +102,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_MAX_SIZE: bad = set_max(o, arg); break;
 	case KEY_MEMORY: bad = fxt_option_set_memory(&o->memory_bytes, arg); break;
 	case KEY_ON_FULL: bad = set_on_full(o, arg); break;
-	case KEY_ROTATE: bad = set_rotation(o, arg); break;
+	case KEY_ROTATE: bad = fxt_option_set_rotation(&o->rotate_mb, &o->rotate_count, arg); break;
 	case KEY_BUDGET: bad = fxt_budget_read(arg, &o->budget); break;
 	case 'q': o->quiet = true; break;
 	case ARGP_KEY_ARG:

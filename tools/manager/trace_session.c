@@ -326,10 +326,16 @@ void fxt_session_advance(struct fxt_session *s)
 
 void fxt_session_rotate(struct fxt_session *s)
 {
-	if (!s->rotate_bytes || s->state == FXT_SESSION_READY || s->archive.is_given ||
-	    s->archive.bytes < s->rotate_bytes)
+	bool has_turned;
+
+	if (s->state == FXT_SESSION_READY || s->archive.is_given)
 		return;
-	fxt_archive_rotate(&s->archive, s->rotate_count);
+	has_turned = s->archive.keep ? fxt_archive_keep_turn(&s->archive, fxt_now_ns())
+				     : s->rotate_bytes && s->archive.bytes >= s->rotate_bytes;
+	if (!has_turned)
+		return;
+	if (!s->archive.keep)
+		fxt_archive_rotate(&s->archive, s->rotate_count);
 	s->files++;
 	for (size_t i = 0; i < s->count; i++)
 		fxt_client_new_file(s->clients[i]);

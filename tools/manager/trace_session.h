@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "archive.h"
+#include "tools/archive/archive.h"
 #include "gates.h"
 #include "tools/common/map.h"
 #include "writer/provider.h"

@@ -141,3 +141,33 @@ char *fxt_option_set_hz(unsigned *hz, const char *text)
 	*hz = (unsigned)value;
 	return NULL;
 }
+
+char *fxt_option_set_age(char **ns, const char *text)
+{
+	static const char units[] = "smhd";
+	static const double seconds[] = {1, 60, 3600, 86400};
+	char *unit;
+	double value = strtod(text, &unit);
+	const char *found = *unit && !unit[1] ? strchr(units, *unit) : NULL;
+
+	value *= found ? seconds[found - units] : 0;
+	if (unit == text || !isfinite(value) || value < 1 || value > 366 * 86400.0)
+		return fxt_format("'%s' is no time of a second to a year: give 30s, 10m or 2h, say", text);
+	free(*ns);
+	*ns = fxt_format("%" PRIu64, (uint64_t)(value * 1e9));
+	return NULL;
+}
+
+char *fxt_option_set_rotation(uint64_t *mb, unsigned *count, const char *text)
+{
+	size_t digits = strspn(text, "0123456789"), more;
+
+	more = text[digits] == ',' ? strspn(text + digits + 1, "0123456789") : 0;
+	if (!digits || digits > 7 || !more || more > 4 || text[digits + 1 + more] || !strtoul(text, NULL, 10))
+		return fxt_format("'%s' is no rotation: give SIZE,COUNT, such as 100,5 for files of 100 "
+				  "megabytes and five older ones",
+				  text);
+	*mb = strtoul(text, NULL, 10);
+	*count = (unsigned)strtoul(text + digits + 1, NULL, 10);
+	return NULL;
+}

@@ -21,6 +21,13 @@ char *fxt_option_set_thresholds(char **ns, const char *text);
 /* Sets *bytes to a size such as "64", "64M" (both are MiB), "512K" or "1G". Returns as above. */
 char *fxt_option_set_memory(uint64_t *bytes, const char *text);
 
+/* Sets *ns to an age in nanoseconds, in decimal digits, such as "30s", "10m", "2h" or "1d"; one second to a
+ * year. Returns as above. */
+char *fxt_option_set_age(char **ns, const char *text);
+
+/* Takes SIZE,COUNT: megabytes, and how many older files are kept. Returns as above. */
+char *fxt_option_set_rotation(uint64_t *mb, unsigned *count, const char *text);
+
 /* Checks a number of levels, from 1 to 500. Returns as above. */
 char *fxt_option_bad_depth(const char *text);
 

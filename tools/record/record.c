@@ -215,9 +215,9 @@ static int run(struct recording *r)
 /* Says that there is no manager, which is what begins and ends recording, and keeps a budget. */
 static void cannot_be_timed(const struct recording *r)
 {
-	fxt_error(NULL, "--duration, --start-delay, --toggle and --budget need streaming mode without "
-			"--trigger, --dormant and --on-full=wait, no limit of the size of files, and room on "
-			"the file system");
+	fxt_error(NULL, "--duration, --start-delay, --toggle, --rotate, --keep and --budget need "
+			"streaming mode without --trigger, --dormant and --on-full=wait, no limit of the "
+			"size of files, and room on the file system");
 	rmdir(r->directory);
 }
 
@@ -247,7 +247,8 @@ static int record(struct fxt_record_options *o)
 		if (shared >= 0)
 			fxt_shared_adopts(shared);
 		status = fxt_saver_begin(&r->saver, o, r->directory, shared) ||
-					 !(o->duration_ns || o->delay_ns || o->is_toggled || o->budget)
+					 !(o->duration_ns || o->delay_ns || o->is_toggled || o->budget ||
+					   o->rotate_bytes || o->keep_ns)
 				 ? EXIT_SUCCESS
 				 : FXT_STATUS_FAILED;
 		fxt_record_environment(o, r->agent, r->directory, sanitizer, r->saver.socket,

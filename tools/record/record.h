@@ -18,6 +18,9 @@ struct fxt_record_options {
 	const char *mode;
 	const char *buffer_mb;
 	const char *max_mb;
+	uint64_t rotate_bytes;          /* of a file of the archive; 0: as --max-size says */
+	unsigned rotate_count;
+	char *keep_ns;                  /* what is older goes; NULL: nothing does for its age */
 	uint64_t memory_bytes;          /* of all processes together (manager/grants.h); 0: the usual */
 	char *threshold_ns;
 	const char *filter, *depth;     /* of functions */

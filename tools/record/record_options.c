@@ -13,6 +13,7 @@
 #include "tools/common/command.h"
 #include "tools/common/message.h"
 #include "tools/common/pack.h"
+#include "tools/archive/archive_keep.h"
 #include "tools/manager/budget.h"
 #include "tools/programs/debug_dirs.h"
 #include "tools/programs/option_values.h"
@@ -43,7 +44,9 @@ enum {
 	KEY_NO_PERFETTO,
 	KEY_BUDGET,
 	KEY_KEEP_PID,
-	KEY_DETACH
+	KEY_DETACH,
+	KEY_ROTATE,
+	KEY_KEEP
 };
 
 /* Takes the number of a process. Returns NULL, or what is wrong with it. */
@@ -126,6 +129,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case 'p': bad = set_pid(o, arg); break;
 	case KEY_KEEP_PID: bad = set_keep(o, arg); break;
+	case KEY_ROTATE:
+		bad = fxt_option_set_rotation(&o->rotate_bytes, &o->rotate_count, arg);
+		if (!bad && o->rotate_count >= FXT_ARCHIVE_MOST_KEPT)
+			bad = fxt_format("'%s' keeps too many: %d at most", arg,
+					 FXT_ARCHIVE_MOST_KEPT - 1);
+		o->rotate_bytes <<= 20;
+		break;
+	case KEY_KEEP: bad = fxt_option_set_age(&o->keep_ns, arg); break;
 	case KEY_DETACH: o->is_detached = true; break;
 	case KEY_SAMPLE: bad = fxt_option_set_hz(&o->hz, arg); break;
 	case KEY_NO_KERNEL: o->lacks_kernel = true; break;
@@ -176,7 +187,13 @@ void fxt_record_parse(struct fxt_record_options *o, int argc, char **argv)
 		{"compress", KEY_COMPRESS, 0, 0,
 		 "Compress the trace with zstd when the command has ended; fxt reads it as it is", 0},
 		{"max-size", KEY_MAX_SIZE, "MB", 0,
-		 "How much is recorded of each process in streaming mode (default 1024)", 0},
+		 "How much is kept in streaming mode (default 1024): of a run that outgrows it, the "
+		 "beginning (half) and the newest",
+		 0},
+		{"rotate", KEY_ROTATE, "SIZE,COUNT", 0,
+		 "Keep the first SIZE megabytes of the run, and the newest COUNT times SIZE", 0},
+		{"keep", KEY_KEEP, "TIME", 0,
+		 "Keep the last TIME of the run, such as 10m, and what is in progress then", 0},
 		{"memory", KEY_MEMORY, "SIZE", 0,
 		 "How much memory the records of all processes take together until they are saved "
 		 "(default: a sixteenth of what there is, 64M at most)", 0},
@@ -267,5 +284,6 @@ void fxt_record_options_free(struct fxt_record_options *o)
 	free(o->explain_ns);
 	free(o->delay_ns);
 	free(o->duration_ns);
+	free(o->keep_ns);
 	free(o->shared);
 }

@@ -21,6 +21,9 @@
 enum {
 	BUFFER_MB = 32,                 /* of each program */
 	USUAL_MAX_MB = 1024,            /* FXT_MAX_SIZE_MB has this default too */
+	FEW_PARTS = 4,                  /* where PARTS would be small */
+	MANY_PARTS_MB = 64,
+	PARTS = 8,                      /* each of the newest files has such a part of what is kept */
 };
 
 static const uint64_t STEP_NS = 1000000000;
@@ -88,6 +91,9 @@ static void follow(struct fxt_saver *s)
 {
 	uint64_t bytes = s->manager.session.archive.bytes;
 
+	/* The file that was followed is the first of several then, which are joined in the end. */
+	if (s->mapped.data && s->manager.session.archive.has_turned)
+		stop_following(s);
 	if (!s->mapped.data || bytes == s->reader.size)
 		return;
 	s->reader.size = bytes;
@@ -119,13 +125,13 @@ static void start(struct fxt_saver *s)
 		.mode = FXT_BUFFERING_STREAMING,
 		.buffer_bytes = (uint64_t)BUFFER_MB << 20,
 		.memory_bytes = s->memory_bytes,
-		.most_bytes = s->most_bytes,
 		.waits = true,
 		.budget = s->budget,
 		/* Each program knows what FXT_CATEGORIES says. */
 		.categories = fxt_strdup(""),
 	};
 
+	fxt_archive_keep_begin(&s->manager.session.archive, &s->keep);
 	fxt_session_initialize(&s->manager.session, &config);
 	fxt_session_start(&s->manager.session, FXT_CLEAR_ENTIRE, NULL);
 	s->start_ns = 0;
@@ -143,9 +149,36 @@ static uint64_t nanoseconds(const char *digits)
 	return digits ? strtoull(digits, NULL, 10) : 0;
 }
 
+/* Divides what is kept into files. The first has half of it, so that a run of that size is followed, and can
+ * be looked at while it goes on. A file is full when it has reached its size, so it may be larger by what is
+ * saved at once. */
+static void divide(struct fxt_saver *s, const struct fxt_record_options *o)
+{
+	const uint64_t pass = 1 << 20;
+	uint64_t most = most_bytes(o), parts = most < MANY_PARTS_MB << 20 ? FEW_PARTS : PARTS;
+	uint64_t part = most / parts, over = pass < part / 2 ? pass : part / 2;
+
+	s->most_bytes = most;
+	s->keep = (struct fxt_archive_keep_wish){.has_first = true,
+						 .first_bytes = most / 2 - over,
+						 .bytes = part - over,
+						 .count = (unsigned)parts / 2 - 1};
+	if (o->keep_ns) {
+		s->keep.has_first = false;
+		s->keep.first_bytes = s->keep.bytes;
+		s->keep.count = (unsigned)parts - 1;
+		s->keep.age_ns = nanoseconds(o->keep_ns);
+	}
+	if (o->rotate_bytes) {
+		s->keep.first_bytes = s->keep.bytes = o->rotate_bytes;
+		s->keep.count = o->rotate_count;
+		s->most_bytes = o->rotate_bytes * (o->rotate_count + 2);
+	}
+}
+
 static void begin(struct fxt_saver *s, const struct fxt_record_options *o)
 {
-	s->most_bytes = most_bytes(o);
+	divide(s, o);
 	s->budget = o->budget;
 	s->memory_bytes = o->memory_bytes;
 	s->duration_ns = nanoseconds(o->duration_ns);
@@ -292,6 +325,7 @@ bool fxt_saver_finish(struct fxt_saver *s)
 	while (s->manager.session.state != FXT_SESSION_READY)
 		fxt_manager_step(&s->manager, (int)(STEP_NS / 1000000));
 	follow(s);
+	fxt_archive_keep_put_together(s->archive);
 	s->merge->given_up = s->manager.session.given_up;
 	if (archive->has_failed && s->mapped.data)
 		s->merge->lost[FXT_LOSS_NO_ROOM] += archive->unwritten;

@@ -22,7 +22,8 @@ struct fxt_saver {
 	struct fxt_merge *merge;        /* follows the archive */
 	struct fxt_reader reader;
 	struct fxt_trace_file mapped;   /* the archive and what may follow it; no data: nothing is followed */
-	uint64_t most_bytes;            /* how much is saved of each program */
+	uint64_t most_bytes;            /* how much is saved of all programs */
+	struct fxt_archive_keep_wish keep;      /* together its files have `most_bytes` */
 	uint64_t memory_bytes;          /* what they take together (manager/grants.h); 0: the usual */
 	struct fxt_witness *witness;    /* it begins when recording does; NULL: there is none */
 	unsigned budget;                /* hundredths of a percent (manager/budget.h); 0: none */

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "archive_keep.h"
 #include "tools/common/pack.h"
 
 enum { FXT_ARCHIVE_MOST_WORDS = (1 << 20) / 8 };
@@ -28,6 +29,7 @@ struct fxt_archive {
 	size_t used;                    /* bytes of the block */
 	uint32_t provider;              /* whose section the last records are in; 0: nobody's */
 	uint64_t bytes;                 /* in the file */
+	uint64_t most_ahead;            /* so much more is reserved at once, at most; 0: the usual */
 	uint64_t reserved;              /* bytes of the file that have space already; 0: none has */
 	uint64_t events;                /* in all files so far, and the block */
 	uint64_t earlier_bytes;         /* in the files before this one */
@@ -35,6 +37,8 @@ struct fxt_archive {
 	uint64_t block_events;          /* events in the block */
 	uint64_t provider_events;       /* that were appended: fxt_archive_append() */
 	uint64_t damaged;               /* pieces of providers' memory whose framing was wrong */
+	struct fxt_archive_keep *keep;  /* what is kept of a long run; NULL: all is, or it is rotated */
+	bool has_turned;                /* there are files before this one, or what is needed of them */
 	bool has_failed;                /* the user has been told that the file cannot be written */
 };
 
@@ -66,6 +70,15 @@ void fxt_archive_tell_full(struct fxt_archive *a, uint32_t id);
  * say the names of the providers and their strings again. If there can be no new file, nothing is saved
  * any more. */
 void fxt_archive_rotate(struct fxt_archive *a, unsigned count);
+
+/* Returns the name of the file with a number: serve.fxt.zst, serve.1.fxt.zst, ... The caller frees it. */
+char *fxt_archive_numbered(const char *path, unsigned number);
+
+/* Creates the file of the archive's name and begins it. Returns false after a message. */
+bool fxt_archive_create(struct fxt_archive *a);
+
+/* Writes the rest and closes the file; another one may be created. */
+void fxt_archive_finish(struct fxt_archive *a);
 
 /* Writes what is in the block to the file. */
 void fxt_archive_flush(struct fxt_archive *a);

@@ -13,6 +13,7 @@
 #include <sys/sendfile.h>
 #include <unistd.h>
 
+#include "archive_walk.h"
 #include "tools/analysis/demangle.h"
 #include "tools/common/message.h"
 #include "writer/fxt_encode.h"
@@ -43,8 +44,7 @@ static void begin(struct fxt_archive *a)
 	fxt_archive_flush(a);
 }
 
-/* Creates the file and begins it. Returns false after a message. */
-static bool create(struct fxt_archive *a)
+bool fxt_archive_create(struct fxt_archive *a)
 {
 	a->fd = open(a->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (a->fd < 0) {
@@ -59,7 +59,7 @@ bool fxt_archive_open(struct fxt_archive *a, const char *path, bool packs)
 {
 	*a = (struct fxt_archive){.path = path, .packs = packs, .final_fd = -1};
 	a->block = fxt_alloc(BLOCK_BYTES, 1);
-	if (create(a))
+	if (fxt_archive_create(a))
 		return true;
 	free(a->block);
 	return false;
@@ -91,6 +91,8 @@ void fxt_archive_name(struct fxt_archive *a, uint32_t id, const char *name, size
 	    fxt_encode_provider_info(record, sizeof(record) / sizeof(record[0]), id, clean, bytes));
 	/* The records behind this one belong to the provider that it names. */
 	a->provider = id;
+	if (a->keep)
+		fxt_archive_keep_named(a->keep, id);
 }
 
 static void begin_section(struct fxt_archive *a, uint32_t id)
@@ -115,16 +117,6 @@ static void put_provider_event(struct fxt_archive *a, uint32_t id, unsigned even
 void fxt_archive_tell_full(struct fxt_archive *a, uint32_t id)
 {
 	put_provider_event(a, id, FXT_PROVIDER_EVENT_BUFFER_FULL);
-}
-
-/* Returns the size of a record in words; 0 if no record has this header. Large records may have more words
- * than others, but viewers lose step at one that does. */
-static size_t words_of(uint64_t header)
-{
-	uint64_t words = fxt_get_record_type(header) == FXT_RECORD_LARGE ? fxt_get_large_words(header)
-									 : fxt_get_record_words(header);
-
-	return words <= FXT_RECORD_MAX_WORDS ? words : 0;
 }
 
 /* Appends `count` words, which are whole records with `events` events. */
@@ -165,7 +157,7 @@ size_t fxt_archive_append(struct fxt_archive *a, uint32_t id, const uint64_t *wo
 	for (at = 0; at < count; at += size) {
 		uint64_t header = words[at];
 
-		size = words_of(header);
+		size = fxt_archive_words(header);
 		if (!size || size > count - at) {
 			a->damaged += is_whole;
 			break;
@@ -206,7 +198,8 @@ static void give_up(struct fxt_archive *a, int error)
  * be reserved, the file is written all the same. */
 static void reserve(struct fxt_archive *a, size_t bytes)
 {
-	uint64_t ahead = a->bytes < MOST_RESERVED_BYTES ? a->bytes : MOST_RESERVED_BYTES;
+	uint64_t most = a->most_ahead ? a->most_ahead : MOST_RESERVED_BYTES;
+	uint64_t ahead = a->bytes < most ? a->bytes : most;
 
 	if (a->bytes + bytes <= a->reserved)
 		return;
@@ -277,8 +270,7 @@ static void transfer(struct fxt_archive *a)
 	a->final_fd = -1;
 }
 
-/* Writes the rest and closes the file. */
-static void finish(struct fxt_archive *a)
+void fxt_archive_finish(struct fxt_archive *a)
 {
 	const unsigned char *table;
 	size_t bytes;
@@ -298,9 +290,7 @@ static void finish(struct fxt_archive *a)
 	a->fd = -1;
 }
 
-/* Returns the name of the file that is `number` files old: serve.fxt.zst, serve.1.fxt.zst, ... The caller
- * frees it. */
-static char *numbered(const char *path, unsigned number)
+char *fxt_archive_numbered(const char *path, unsigned number)
 {
 	static const char *const suffixes[] = {".fxt.zst", ".fxt", ".zst", ""};
 	size_t length = strlen(path);
@@ -319,27 +309,30 @@ void fxt_archive_rotate(struct fxt_archive *a, unsigned count)
 {
 	if (a->has_failed)
 		return;
-	finish(a);
+	fxt_archive_finish(a);
 	a->earlier_bytes += a->bytes;
 	a->bytes = 0;
 	if (!count && unlink(a->path) != 0)
 		fxt_error(a->path, "%s", strerror(errno));
 	while (count-- > 0) {
-		char *from = numbered(a->path, count), *to = numbered(a->path, count + 1);
+		char *from = fxt_archive_numbered(a->path, count);
+		char *to = fxt_archive_numbered(a->path, count + 1);
 
 		if (rename(from, to) != 0 && errno != ENOENT)
 			fxt_error(from, "cannot be renamed: %s", strerror(errno));
 		free(from);
 		free(to);
 	}
-	if (!create(a))
+	if (!fxt_archive_create(a))
 		a->has_failed = true;
 }
 
 void fxt_archive_close(struct fxt_archive *a)
 {
 	if (a->fd >= 0)
-		finish(a);
+		fxt_archive_finish(a);
 	free(a->block);
 	a->block = NULL;
+	fxt_archive_keep_free(a->keep);
+	a->keep = NULL;
 }

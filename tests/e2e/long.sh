@@ -1,0 +1,168 @@
+#!/bin/bash
+# A run that outgrows what is kept of it has its beginning and its newest, and counts what lay between.
+# Names, call stacks and lifetimes are true on both sides. What is on disk stays within the size all the
+# while, and is a trace whenever fxt record is killed.
+# shellcheck source=lib.sh
+. "${abs_top_srcdir:?}/tests/e2e/lib.sh"
+need python3
+
+echo >gate
+count=$((200000 + seed % 100000))
+
+# numbers FILE: prints the number of each call /nowhere/NUMBER that the trace has, in the order of the
+# numbers.
+numbers()
+{
+	fxt dump "$1" | sed -n 's|.*io:access .*"/nowhere/\([0-9]*\)".*|\1|p' | sort -n
+}
+
+# attempted FILE: prints how many calls the report says were made, and how many of them are lost.
+attempted()
+{
+	fxt report --json "$1" | python3 -c '
+import json, sys
+trace = json.load(sys.stdin)["trace"]
+print(trace["attempted"], trace["dropped"])'
+}
+
+# edges FILE COUNT: checks that of so many calls the first and the last are there.
+edges()
+{
+	numbers "$1" >numbers
+	is "$1: the first call" 0 "$(head -n 1 numbers)"
+	is "$1: the last call" $(($2 - 1)) "$(tail -n 1 numbers)"
+}
+
+# -- What lies between is counted ------------------------------------------------------------------------
+
+"$FXT" record --no-kernel -c io -o fits.fxt -- "$apps/outlives" 0 gate $count 0 2>said
+is "what fits: said" 1 "$(grep -c 'nothing lost' said)"
+is "what fits: calls" $count "$(numbers fits.fxt | wc -l)"
+valid fits.fxt
+read -r all lost < <(attempted fits.fxt)
+is "what fits: lost" 0 "$lost"
+
+largest=$((1 + $(random_below 8)))
+kept=$(random_below 3)
+for option in --max-size=$largest --rotate=1,$kept; do
+	"$FXT" record --no-kernel -c io -q $option -o long.fxt -- "$apps/outlives" 0 gate $count 0
+	valid long.fxt
+	edges long.fxt $count
+	read -r made lost < <(attempted long.fxt)
+	is "$option: calls in all" "$all" "$made"
+	is "$option: calls that lack" $((count - $(wc -l <numbers))) "$lost"
+	test "${option#--max}" = "$option" || most=$largest
+	test "${option#--rotate}" = "$option" || most=$((kept + 2))
+	# A file may be larger by one chunk, by the names of its programs, and by what Perfetto reads.
+	between "$option: size" $((most << 19)) $(((most << 20) + 400000)) "$(stat -c %s long.fxt)"
+done
+
+# Two programs have a gap of their own each.
+"$FXT" record -q --max-size=8 -o two.fxt -- \
+	sh -c "'$apps/outlives' 0 gate $count 0 & '$apps/outlives' 0 gate $count 0; wait"
+valid two.fxt
+is "two: gaps" 2 "$(fxt report --json two.fxt | python3 -c '
+import json, sys
+print(sum(p["program"] == "outlives" and p["records"] > 0
+          for p in json.load(sys.stdin)["trace"]["dropped_by_process"]))')"
+
+# -- What is there is true -------------------------------------------------------------------------------
+
+# A program that gives everything back has no lifetime without an end and none without a begin, wherever
+# these lie; nothing counts as left, and each call stack has its frames and their names.
+for option in --max-size=$largest --rotate=1,$kept; do
+	"$FXT" record -q $option -o lasts.fxt -- "$apps/lasts" $count || fail "lasts: $?"
+	valid lasts.fxt
+	edges lasts.fxt $count
+	fxt dump lasts.fxt >dump
+	is "lasts: lifetimes of $(grep -c 'async-begin' dump) that have no end" 0 \
+		"$(grep -c ' ended_by=' dump)"
+	is "lasts: what is left" "[] []" "$(fxt report --json lasts.fxt | python3 -c '
+import json, sys
+report = json.load(sys.stdin)
+print(report["leaks"], report["descriptors_open"])')"
+	is "lasts: frames that are in no record" 0 "$(python3 - <<-'EOT'
+		import re
+		text = open("dump").read()
+		known = set(re.findall(r"object +(0x7fe[0-9a-f]+) of", text))
+		print(len(set(re.findall(r"(?:stack|parent)=(0x7fe[0-9a-f]+)", text)) - known))
+	EOT
+	)"
+	test "$(grep -c 'flow-end' dump)" -gt 0 || fail "lasts: no arrow is left"
+done
+
+# --keep lets the beginning go as well. What is open stays known.
+"$FXT" record -q --keep=1s --rotate=1,1 -o kept.fxt -- "$apps/lasts" $count || fail "kept: $?"
+valid kept.fxt
+numbers kept.fxt >numbers
+is "kept: the last call" $((count - 1)) "$(tail -n 1 numbers)"
+test "$(head -n 1 numbers)" -gt 0 || fail "kept: the first call is there"
+is "kept: lifetimes without an end" 0 "$(fxt dump kept.fxt | grep -c ' ended_by=')"
+
+# -- While the run goes on -------------------------------------------------------------------------------
+
+# A snapshot of the last time is a trace, has the newest call, and says how much came before. The run is what
+# it would be without.
+mkfifo fifo
+"$FXT" record -q --no-kernel -c '#default' --rotate=1,$kept -o asked.fxt -- "$apps/lasts" $count fifo &
+background=$!
+# This waits until the program has made all its calls.
+exec 9>fifo
+for time in 1h all 1s; do
+	"$FXT" ctl --socket=. -o asked.$time.fxt save=$time >said || fail "save=$time: $?: $(cat said)"
+	valid asked.$time.fxt
+	numbers asked.$time.fxt >numbers
+	read -r made lost < <(attempted asked.$time.fxt)
+	between "save=$time: calls in all" $count $((count + count / 8)) "$made"
+	test $time = 1s && continue
+	is "save=$time: the first and the last call" "0 $((count - 1))" \
+		"$(head -n 1 numbers) $(tail -n 1 numbers)"
+done
+is "save: what is left beside the snapshots" "asked.1h.fxt asked.1s.fxt asked.all.fxt" "$(echo asked.*)"
+"$FXT" ctl --socket=. -o asked.all.fxt save=all >said 2>&1
+is "save: to a file that is there" 1 $?
+"$FXT" ctl --socket=. save=10s 2>said
+is "save: to no file" "30 1" "$? $(grep -c 'Give --output=FILE' said)"
+"$FXT" ctl --socket=. -o none.fxt save=soon 2>said
+is "save: no time" "30 1" "$? $(grep -c "'soon' is no time" said)"
+echo >&9
+exec 9>&-
+wait $background || fail "asked: $?"
+background=
+valid asked.fxt
+is "asked: lifetimes without an end" 0 "$(fxt dump asked.fxt | grep -c ' ended_by=')"
+
+# -- Whoever is killed -----------------------------------------------------------------------------------
+
+# has_come_to: whether the file of this number was begun; it may be gone already.
+has_come_to()
+{
+	local newest
+
+	newest=$(ls .fxt-parts.* 2>/dev/null | sed -n 's/^manager\.\([0-9]*\)\.fxt$/\1/p' | sort -n |
+		tail -n 1)
+	test "${newest:-0}" -ge "$number"
+}
+for round in 1 2 3; do
+	number=$((2 + $(random_below 20)))
+	"$FXT" record -q --rotate=1,$kept -o killed.fxt -- "$apps/lasts" 1000000000 &
+	recorder=$!
+	background=$recorder
+	until_deadline has_come_to
+	# No file is larger than it should be by more than a chunk and the names.
+	between "killed $round: size while it runs" 1 $(((kept + 3) * 1500)) \
+		"$(du -sk .fxt-parts.* | cut -f1)"
+	program=$(pgrep -P $recorder -x lasts)
+	kill -9 "$program" $recorder
+	wait $recorder 2>/dev/null
+	background=
+	for part in .fxt-parts.*/manager*.fxt; do
+		test "$(stat -c %s "$part")" -le 16 || valid --ring --allow-tail "$part"
+	done
+	rm -f killed.fxt .fxt-parts.*/lasts.*
+	"$FXT" merge -q -o killed.fxt .fxt-parts.* 2>err
+	is "killed $round: merge" 0 $?
+	valid killed.fxt
+	is "killed $round: the first call" 0 "$(numbers killed.fxt | head -n 1)"
+	is "killed $round: parts that are left" "" "$(echo .fxt-parts.* | grep -v '\*')"
+done

@@ -1,0 +1,166 @@
+/* See archive_told.h. Writes what is kept of a gap, and how much is gone. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "archive_told.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "archive_gap.h"
+#include "archive_walk.h"
+#include "tools/common/message.h"
+#include "tools/reading/reader.h"
+#include "writer/fxt_encode.h"
+
+enum {
+	COUNTER = 0x676170,             /* an id that no counter of the agent has */
+	COUNTER_BACK = 2,               /* the value stands so many words before the end */
+	OTHERS_ID = 0x7ffffffe,         /* a number that no process has, nor the kernel's provider */
+	ROOM = FXT_PROVIDER_NAME_MAX_BYTES / FXT_WORD_BYTES + 128,
+};
+
+bool fxt_told_is_counter(const uint64_t *record, size_t size)
+{
+	return fxt_get_event_type(record[0]) == FXT_EVENT_COUNTER && record[size - 1] == COUNTER &&
+	       fxt_get_event_args(record[0]) == 1 && fxt_get_string_ref_inline(fxt_get_event_name(record[0]));
+}
+
+uint64_t fxt_told_calls(const uint64_t *record, size_t size)
+{
+	return size > COUNTER_BACK ? record[size - COUNTER_BACK] : 0;
+}
+
+struct telling {
+	const struct fxt_archive_gap *g;
+	void (*put)(void *context, const uint64_t *words, size_t count);
+	void *context;
+};
+
+/* Puts an event of category agent of the process's first thread. */
+static void put_agent(const struct telling *t, uint64_t process, enum fxt_event_type type, uint64_t at_ns,
+		      const char *name, struct fxt_args args, uint64_t extra)
+{
+	uint64_t words[ROOM];
+
+	t->put(t->context, words,
+	       fxt_encode_event(words, ROOM, type, at_ns,
+				(struct fxt_thread_ref){.process = process, .thread = process},
+				FXT_INLINE("agent", 5), FXT_INLINE(name, strlen(name)), args, extra));
+}
+
+/* Tells how much is gone of a program, and from when to when. */
+static void tell_sum(const struct telling *t, const struct fxt_gap_program *program, uint64_t process)
+{
+	const char *why = t->g->reason ? t->g->reason : "";
+	const struct fxt_arg calls = {
+		.type = FXT_ARG_UINT64, .name = FXT_INLINE("records", 7), .u64 = program->calls};
+	const struct fxt_arg reason = {.type = FXT_ARG_STRING,
+				       .name = FXT_INLINE("reason", 6),
+				       .string = FXT_INLINE(why, strlen(why))};
+	const struct fxt_args none = {0, NULL}, with_calls = {1, &calls}, with_reason = {1, &reason};
+
+	put_agent(t, process, FXT_EVENT_INSTANT, program->first_ns, "recording stopped", none, 0);
+	put_agent(t, process, FXT_EVENT_INSTANT, program->first_ns, "dropped", with_reason, 0);
+	put_agent(t, process, FXT_EVENT_COUNTER, program->last_ns, "dropped", with_calls, COUNTER);
+	put_agent(t, process, FXT_EVENT_INSTANT, program->last_ns, "recording started", none, 0);
+}
+
+static void put_copy(const struct telling *t, const struct fxt_map *copies, uint64_t index,
+		     struct fxt_map *written)
+{
+	const struct fxt_slot *copy = fxt_map_find(copies, index, 0);
+	const uint64_t *record;
+	bool is_new;
+
+	fxt_map_put(written, index, (uint64_t)(uintptr_t)copies, &is_new);
+	if (!copy || !is_new)
+		return;
+	record = (const uint64_t *)(uintptr_t)copy->value[0];
+	t->put(t->context, record, fxt_archive_words(record[0]));
+}
+
+/* Puts a record, and before it what it refers to, unless that was `written`. */
+static void put_record(const struct telling *t, const struct fxt_gap_program *program,
+		       const struct fxt_gap_record *record, struct fxt_map *written)
+{
+	struct fxt_archive_refs refs;
+
+	fxt_archive_refs(&refs, record->words, record->size);
+	for (size_t i = 0; i < refs.count; i++)
+		put_copy(t, &program->strings, refs.strings[i], written);
+	if (refs.thread)
+		put_copy(t, &program->threads, refs.thread, written);
+	t->put(t->context, record->words, record->size);
+}
+
+/* Puts the name and the clock of a program, and what its provider said. */
+static void put_begin(const struct telling *t, const struct fxt_gap_program *program)
+{
+	uint64_t words[4];
+
+	if (program->name)
+		t->put(t->context, program->name, fxt_archive_words(program->name[0]));
+	else
+		t->put(t->context, words, fxt_encode_provider_info(words, 4, program->id, "", 0));
+	if (program->clock)
+		t->put(t->context, program->clock, fxt_archive_words(program->clock[0]));
+	if (program->was_full)
+		t->put(t->context, words,
+		       fxt_encode_provider_event(words, 4, program->id, FXT_PROVIDER_EVENT_BUFFER_FULL));
+}
+
+static void tell_others(const struct telling *t)
+{
+	char *name = fxt_format("%llu other programs", (unsigned long long)t->g->other_count);
+	struct fxt_gap_program others = t->g->others;
+	uint64_t words[ROOM];
+
+	t->put(t->context, words, fxt_encode_provider_info(words, ROOM, OTHERS_ID, name, strlen(name)));
+	t->put(t->context, words,
+	       fxt_encode_kernel_object(words, ROOM, FXT_OBJECT_PROCESS, OTHERS_ID,
+					FXT_INLINE(name, strlen(name)), (struct fxt_args){0, NULL}));
+	if (others.first_ns != UINT64_MAX)
+		tell_sum(t, &others, OTHERS_ID);
+	free(name);
+}
+
+/* Orders the records by their programs, and those of a program as they came. */
+static int by_program(const void *a, const void *b)
+{
+	const struct fxt_gap_record *const *x = a, *const *y = b;
+
+	if ((*x)->program != (*y)->program)
+		return (*x)->program < (*y)->program ? -1 : 1;
+	return *x < *y ? -1 : *x > *y;
+}
+
+void fxt_gap_put(const struct fxt_archive_gap *g,
+		 void (*put)(void *context, const uint64_t *words, size_t count), void *context)
+{
+	const struct telling t = {g, put, context};
+	const struct fxt_gap_record **order = fxt_alloc(g->record_count + 1, sizeof(*order));
+	size_t count = 0, next = 0;
+
+	for (size_t i = 0; i < g->record_count; i++)
+		if (g->records[i].words)
+			order[count++] = &g->records[i];
+	if (count)
+		qsort(order, count, sizeof(*order), by_program);
+	for (size_t i = 0; i < g->program_count; i++) {
+		const struct fxt_gap_program *program = &g->programs[i];
+		struct fxt_map written = {0};
+
+		put_begin(&t, program);
+		for (; next < count && order[next]->program == i; next++)
+			put_record(&t, program, order[next], &written);
+		/* What the kernel told is nothing that a program recorded. */
+		if (program->first_ns != UINT64_MAX && program->id != FXT_KERNEL_PROVIDER_ID)
+			tell_sum(&t, program, program->process ? program->process : program->id);
+		fxt_map_free(&written);
+	}
+	if (g->other_count)
+		tell_others(&t);
+	free(order);
+}

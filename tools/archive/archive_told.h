@@ -1,0 +1,15 @@
+/* What an archive says of its gap: archive_gap.c has what that is, and reads it again. */
+#ifndef FXT_TOOLS_ARCHIVE_TOLD_H
+#define FXT_TOOLS_ARCHIVE_TOLD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Returns whether the event is the counter by which a gap says how many calls of a program are gone. */
+bool fxt_told_is_counter(const uint64_t *record, size_t size);
+
+/* Returns what that counter says. */
+uint64_t fxt_told_calls(const uint64_t *record, size_t size);
+
+#endif

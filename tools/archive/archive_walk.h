@@ -1,0 +1,60 @@
+/* Walks over the records of an archive's files, which the manager has written itself, by their headers.
+ * What is behind a file's last whole record is left out. archive_gap.c and archive_mend.c use it, in one
+ * thread.
+ */
+#ifndef FXT_TOOLS_ARCHIVE_WALK_H
+#define FXT_TOOLS_ARCHIVE_WALK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "writer/fxt_format.h"
+
+/* The records of a file. */
+struct fxt_archive_walk {
+	const uint64_t *words;
+	size_t count, at;               /* words in all, and those before the record */
+	size_t size;                    /* words of the record; 0: there is none yet */
+	uint32_t provider;              /* whose record it is */
+};
+
+/* Goes on to the next record. Returns false at the end. */
+bool fxt_archive_next(struct fxt_archive_walk *w);
+
+/* Returns the size of a record in words; 0 if no record has this header. Large records may have more words
+ * than others, but viewers lose step at one that does. */
+size_t fxt_archive_words(uint64_t header);
+
+/* Returns when an event was written down: when the call ended, or when it happened. Such a time is not that
+ * of a record of another type. */
+uint64_t fxt_archive_event_ns(const uint64_t *record, size_t size);
+
+/* The last word of an event that has an id. */
+static inline uint64_t fxt_archive_event_id(const uint64_t *record, size_t size)
+{
+	return record[size - 1];
+}
+
+/* The strings and the thread that a record refers to by their indices. */
+struct fxt_archive_refs {
+	uint16_t strings[2 * FXT_MAX_ARGS + 2];
+	size_t count;
+	uint8_t thread;                 /* 0: none */
+};
+
+/* Finds what an event or an object refers to. */
+void fxt_archive_refs(struct fxt_archive_refs *refs, const uint64_t *record, size_t size);
+
+/* A file, mapped to be read. */
+struct fxt_archive_file {
+	const uint64_t *words;
+	size_t count;
+};
+
+/* Maps the file, or the first `bytes` of it (UINT64_MAX: all). Returns false if it cannot be read; errno says
+ * why. An empty file has no words. */
+bool fxt_archive_map(struct fxt_archive_file *f, int fd, uint64_t bytes);
+void fxt_archive_unmap(struct fxt_archive_file *f);
+
+#endif
