@@ -87,6 +87,12 @@ AGENT_SOURCES = \
 	agent/emit/call_stack.h \
 	agent/emit/callers.c \
 	agent/emit/callers.h \
+	agent/clock/clock_offset.c \
+	agent/clock/clock_offset.h \
+	agent/clock/wall_clock.c \
+	agent/clock/wall_clock.h \
+	agent/clock/zone.c \
+	agent/clock/zone.h \
 	agent/emit/clock.c \
 	agent/emit/clock.h \
 	agent/emit/counter.c \

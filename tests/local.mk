@@ -23,7 +23,10 @@ UNIT_TESTS = \
 	tests/check_stream_races \
 	tests/check_unwind \
 	tests/check_utf8 \
-	tests/check_wait
+	tests/check_wait \
+	tests/check_zone
+tests_check_zone_SOURCES = tests/check_zone.c agent/clock/zone.c
+tests_check_zone_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_block_table_SOURCES = tests/check_block_table.c agent/objects/block_table.c
 tests_check_block_table_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_buffer_SOURCES = tests/check_buffer.c tests/buffer_fixture.h
@@ -250,6 +253,7 @@ APPS_C = \
 	tests/apps/thread_names \
 	tests/apps/threads \
 	tests/apps/throng \
+	tests/apps/time_spaces \
 	tests/apps/unreaped
 APPS_CXX = \
 	tests/apps/leaks \
@@ -384,6 +388,7 @@ E2E_TESTS = \
 	tests/e2e/budget.sh \
 	tests/e2e/callers.sh \
 	tests/e2e/causes.sh \
+	tests/e2e/clock.sh \
 	tests/e2e/config.sh \
 	tests/e2e/connections.sh \
 	tests/e2e/copy.sh \
@@ -501,7 +506,8 @@ TEST_EXPORTS = \
 	unset FXT_CALLERS FXT_DEPTH FXT_FILTER FXT_PATCH FXT_PLT FXT_STACKS; \
 	unset FXT_THRESHOLD_NS FXT_EXPLAIN_NS FXT_ON_FULL FXT_QUIET FXT_FOLLOW FXT_START FXT_SIGNAL; \
 	unset FXT_TRIGGER FXT_TRIGGER_KEEP; \
-	unset FXT_HEAP_TRACK_BYTES FXT_SHARED FXT_NAMESPACE FXT_MANAGER FXT_STORAGE FXT_SANITIZER FXT_BUDGET;
+	unset FXT_HEAP_TRACK_BYTES FXT_SHARED FXT_NAMESPACE FXT_CLOCK FXT_MANAGER; \
+	unset FXT_STORAGE FXT_SANITIZER FXT_BUDGET;
 AM_TESTS_ENVIRONMENT = $(TEST_EXPORTS)
 
 # -- Benchmarks -------------------------------------------------------------------------------------

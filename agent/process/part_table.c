@@ -9,6 +9,7 @@
 #include "agent/arrows/shared.h"
 #include "agent/arrows/task_life.h"
 #include "agent/base/parts.h"
+#include "agent/clock/wall_clock.h"
 #include "agent/descriptors/endpoint.h"
 #include "agent/descriptors/fds.h"
 #include "agent/arrows/async.h"
@@ -36,6 +37,11 @@
 static void start_shared(void)
 {
 	fxt_shared_start(__environ);
+}
+
+static void start_wall_clock(void)
+{
+	fxt_wall_clock_start(__environ);
 }
 
 static void start_koids(void)
@@ -123,6 +129,7 @@ static const struct fxt_part table[] = {
 	{"the trace file: made anew, with the first record", .child = child_file},
 	{"the clock goes on: time is the same; the lock is free",
 	 .start = fxt_clock_start, .child = fxt_clock_after_fork, .deferred = renew_clock},
+	{"the time of day: the zone is the same", .start = start_wall_clock},
 	{"memory that processes share: the child's too", .start = start_shared},
 	{"numbers of processes and threads: fork.c finds the child's first of all", .start = start_koids},
 	{"functions: no name is in the child's file yet",

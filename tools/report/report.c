@@ -424,6 +424,7 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 	report->files.objects = report->waits.objects = report->contention.objects = &report->objects;
 	while (fxt_reader_next(r, &rec)) {
 		fxt_overview_take(&report->overview, r, &rec);
+		fxt_wall_clock_take(&report->wall_clock, r, &rec);
 		if (!rec.known || rec.damaged)
 			continue;
 		if (fxt_provider_is_kernel(rec.provider)) {

@@ -52,6 +52,7 @@ struct fxt_report_options {
 	size_t top;                     /* lines of each section */
 	const char *categories;         /* a list as FXT_CATEGORIES takes it; NULL: all */
 	bool json;
+	bool utc;                       /* tell times of day */
 	/* Functions are sorted by the samples that they ran in, or by all that they are in (TOTAL); see
 	 * heap_askers.h for the heap. Calls and waits are sorted by time, or by number (COUNT). */
 	enum fxt_sort sort;
@@ -391,6 +392,7 @@ struct fxt_report {
 	struct fxt_ends process_ends;
 	struct fxt_roles roles;
 	struct fxt_overview overview;
+	struct fxt_wall_clock wall_clock;
 	struct fxt_objects objects;
 	struct fxt_calls calls;
 	struct fxt_calls agent;         /* the agent's own work, which is an event of category agent */

@@ -135,6 +135,7 @@ static void put_trace(struct fxt_json *j, const struct fxt_report *report)
 	fxt_json_u64(j, "events", o->events);
 	fxt_json_u64(j, "first_ns", o->first_ns);
 	fxt_json_u64(j, "last_ns", o->last_ns);
+	fxt_wall_clock_json(&report->wall_clock, j, o->first_ns, o->last_ns);
 	put_account(j, report);
 	fxt_json_array(j, "categories");
 	for (size_t i = 0; i < o->category_count; i++)
