@@ -68,6 +68,8 @@ AGENT_SOURCES = \
 	agent/descriptors/fds.h \
 	agent/descriptors/name_file.c \
 	agent/descriptors/name_file.h \
+	agent/descriptors/rings.c \
+	agent/descriptors/rings.h \
 	agent/descriptors/transfer.c \
 	agent/descriptors/transfer.h \
 	agent/descriptors/unix_peer.c \

@@ -253,6 +253,7 @@ APPS_C = \
 	tests/apps/thread_names \
 	tests/apps/threads \
 	tests/apps/throng \
+	tests/apps/rings \
 	tests/apps/time_spaces \
 	tests/apps/unreaped
 APPS_CXX = \
@@ -431,6 +432,7 @@ E2E_TESTS = \
 	tests/e2e/report.sh \
 	tests/e2e/says.sh \
 	tests/e2e/sees.sh \
+	tests/e2e/rings.sh \
 	tests/e2e/serve.sh \
 	tests/e2e/slow.sh \
 	tests/e2e/stacks.sh \

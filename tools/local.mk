@@ -76,6 +76,8 @@ ANALYSIS_FILES = \
 	tools/analysis/stack_instants.h \
 	tools/analysis/switch_times.c \
 	tools/analysis/switch_times.h \
+	tools/analysis/unseen.c \
+	tools/analysis/unseen.h \
 	tools/analysis/utc_time.c \
 	tools/analysis/utc_time.h
 

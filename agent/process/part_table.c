@@ -12,6 +12,7 @@
 #include "agent/clock/wall_clock.h"
 #include "agent/descriptors/endpoint.h"
 #include "agent/descriptors/fds.h"
+#include "agent/descriptors/rings.h"
 #include "agent/arrows/async.h"
 #include "agent/emit/call_stack.h"
 #include "agent/emit/explain.h"
@@ -163,6 +164,7 @@ static const struct fxt_part table[] = {
 	 .deferred = tell_labels, .exits = rest_of_labels},
 	{"descriptors: the parent's are open, and belong to it",
 	 .start = fxt_fds_start, .mode = fxt_fds_mode, .child = fxt_fds_after_fork, .again = fxt_fds_again},
+	{"rings of io_uring: the parent's", .child = fxt_rings_forget, .exits = fxt_rings_tell},
 	{"streams: the child's ends are its parent's", .start = fxt_endpoints_start},
 	{"asynchronous requests: none is under way",
 	 .child = fxt_requests_after_fork, .again = fxt_requests_after_fork},

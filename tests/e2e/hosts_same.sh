@@ -168,6 +168,8 @@ lost_connections shared 500
 lost_connections asleep 500
 throng 60 2
 throng 90 1 turn
+rings exec
+rings forks
 time_spaces shift 100 5 fork work 2
 time_spaces shift 100 5 enter work 2
 throws

@@ -154,6 +154,9 @@ static void take(struct fxt_merge *m, struct fxt_reader *r, struct fxt_merged_pa
 		fxt_open_program_call(program_of(part, rec->provider), rec);
 	if (fxt_text_is(&rec->category, "process"))
 		take_process(m, part, rec);
+	else if (fxt_text_is(&rec->category, "agent") && fxt_text_is(&rec->name, "untraced") &&
+		 program_of(part, rec->provider))
+		fxt_untraced_why(&m->untraced, r, rec, program_of(part, rec->provider)->ended.pid);
 	else if (fxt_text_is(&rec->category, "kernel") && fxt_provider_is_kernel(rec->provider))
 		take_kernel(m, rec);
 }

@@ -208,6 +208,7 @@ static void take_event(struct fxt_report *report, const struct fxt_record *rec)
 
 	fxt_gaps_take(&report->gaps, rec);
 	fxt_budget_steps_take(&report->budget, report->r, rec);
+	fxt_unseen_take(&report->unseen, report->r, rec);
 	fxt_left_out_take(&report->left_out, report->r, rec);
 	if (end_of(report, rec, &key_ns))
 		fxt_order_add(&report->ends, rec, key_ns);

@@ -29,6 +29,7 @@
 #include "tools/reading/order.h"
 #include "tools/analysis/overview.h"
 #include "tools/analysis/processor_time.h"
+#include "tools/analysis/unseen.h"
 #include "tools/callers/failures.h"
 #include "tools/callers/heap_askers.h"
 #include "tools/callers/stack_sums.h"
@@ -400,6 +401,7 @@ struct fxt_report {
 	struct fxt_contention contention;
 	struct fxt_lock_orders lock_orders;
 	struct fxt_budget_steps budget;
+	struct fxt_unseen unseen;
 	struct fxt_left_out left_out;
 	struct fxt_gaps gaps;
 	struct fxt_heaps heaps;

@@ -258,6 +258,7 @@ void fxt_report_free(struct fxt_report *report)
 	fxt_contention_free(&report->contention);
 	fxt_lock_orders_free(&report->lock_orders);
 	fxt_budget_steps_free(&report->budget);
+	fxt_unseen_free(&report->unseen);
 	fxt_left_out_free(&report->left_out);
 	fxt_gaps_free(&report->gaps);
 	fxt_heaps_free(&report->heaps);

@@ -448,6 +448,7 @@ void fxt_report_json(const struct fxt_report *report, FILE *out)
 	fxt_descriptors_json(&report->descriptors, &j, report->r, report->who);
 	fxt_failures_json(&report->failures, report->who, &j);
 	fxt_budget_steps_json(&report->budget, &j);
+	fxt_unseen_json(&report->unseen, report->r, &j);
 	fxt_left_out_json(&report->left_out, report->r, &j);
 	put_log(&j, report);
 	put_open_calls(&j, report);

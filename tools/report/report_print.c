@@ -296,6 +296,7 @@ static void print_head(const struct fxt_report *report, bool functions_are_next,
 	print_shares(o, report->r, out);
 	print_losses(report, out);
 	fxt_budget_steps_print(&report->budget, report->r, o, report->options.top, out);
+	fxt_unseen_print(&report->unseen, report->r, report->options.top, out);
 	print_agent(report, out);
 	print_killed(report, out);
 	fxt_threads_print_only(&report->threads, report->r, out);
