@@ -213,6 +213,20 @@ same "untraced" expected found
 untraced sh -c "exec '$apps/alone'"
 echo "$apps/alone: process PID ran it untraced: $static" >expected
 same "executed untraced" expected found
+# What a process did as such a program is not known, and is not said to be running.
+cat >sleeps.c <<'END'
+#include <time.h>
+int main(void)
+{
+	return nanosleep(&(struct timespec){0, 300000000}, NULL);
+}
+END
+if "$CC" -O1 -static -o sleeps sleeps.c 2>/dev/null; then
+	untraced sh -c "exec '$scratch/sleeps'"
+	between "the life that is told, in ms" 0 299 "$("$FXT" report --json untraced.fxt | python3 -c '
+import json, sys
+print(sum(one["running_ns"] for one in json.load(sys.stdin)["threads"]) // 1000000)')"
+fi
 untraced python3 -c "import os
 os.posix_spawn('$apps/alone', ['alone'], os.environ)
 os.wait()
