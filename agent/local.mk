@@ -68,6 +68,8 @@ AGENT_SOURCES = \
 	agent/descriptors/fds.h \
 	agent/descriptors/name_file.c \
 	agent/descriptors/name_file.h \
+	agent/descriptors/rings.c \
+	agent/descriptors/rings.h \
 	agent/descriptors/transfer.c \
 	agent/descriptors/transfer.h \
 	agent/descriptors/unix_peer.c \
@@ -87,6 +89,12 @@ AGENT_SOURCES = \
 	agent/emit/call_stack.h \
 	agent/emit/callers.c \
 	agent/emit/callers.h \
+	agent/clock/clock_offset.c \
+	agent/clock/clock_offset.h \
+	agent/clock/wall_clock.c \
+	agent/clock/wall_clock.h \
+	agent/clock/zone.c \
+	agent/clock/zone.h \
 	agent/emit/clock.c \
 	agent/emit/clock.h \
 	agent/emit/counter.c \

@@ -1,4 +1,5 @@
-/* This tests the lines of agent/emit/clock.c. Time that is computed from the counter agrees with the kernel's
+/* This tests the lines of agent/emit/clock.c, and how agent/clock/clock_offset.c finds that the process is
+ * in a time namespace. Time that is computed from the counter agrees with the kernel's
  * time; where it cannot, the counter is given up. The counter is the real one, and this test makes up the
  * kernel's time. The seed is printed; FXT_SEED=N gives the same random numbers again.
  */
@@ -9,6 +10,7 @@
 /* Stands in for clock_gettime(). It computes the kernel's time from the counter, and adds `off_ns`. */
 static int kernel_says(int clock, struct timespec *now);
 #define clock_gettime kernel_says
+#include "agent/clock/clock_offset.c"
 #include "agent/emit/clock.c"
 #undef clock_gettime
 
@@ -20,6 +22,9 @@ atomic_bool fxt_gate_lent;
 static unsigned woken, restarted;       /* how often clock.c has said that the gate is open, and the like */
 static struct fxt_thread thread;
 static int64_t off_ns;
+static int64_t shifted_ns, set_ns;      /* by a namespace; by who sets the time of day */
+static const char *offsets;             /* what /proc/self/timens_offsets has; NULL: it cannot be read */
+_Thread_local struct fxt_thread *fxt_self;
 static uint64_t random_state;
 static unsigned asked;                  /* how often expire() has renewed the line */
 
@@ -34,7 +39,7 @@ static int kernel_says(int clock, struct timespec *now)
 {
 	uint64_t ns = fxt_clock_tick() + (uint64_t)off_ns;
 
-	(void)clock;
+	ns += (uint64_t)(clock == CLOCK_BOOTTIME ? shifted_ns : set_ns);
 	now->tv_sec = (time_t)(ns / 1000000000);
 	now->tv_nsec = (long)(ns % 1000000000);
 	return 0;
@@ -42,9 +47,14 @@ static int kernel_says(int clock, struct timespec *now)
 
 long fxt_read_file(const char *path, void *out, size_t bytes)
 {
-	(void)path, (void)bytes;
-	memcpy(out, "tsc", 4);
-	return 3;
+	if (!strstr(path, "timens_offsets")) {
+		memcpy(out, "tsc", 4);
+		return 3;
+	}
+	if (!offsets)
+		return -1;
+	snprintf(out, bytes, "%s", offsets);
+	return (long)strlen(offsets);
 }
 
 void fxt_sample_renewed(struct fxt_thread *it, uint64_t now_ns)
@@ -80,7 +90,8 @@ static void begin(void)
 
 	memset(&clock_state, 0, sizeof(clock_state));
 	memset(&thread, 0, sizeof(thread));
-	off_ns = 0;
+	off_ns = shifted_ns = set_ns = 0;
+	offsets = NULL;
 	fxt_clock_start();
 	while (fxt_clock_tick() - begun < 2 * SCALE_MIN_NS)
 		;
@@ -181,6 +192,81 @@ START_TEST(lent_gate)
 }
 END_TEST
 
+/* Returns a random offset of a namespace, of a millisecond at least. */
+static int64_t some_offset(void)
+{
+	return (below(2) ? 1 : -1) * (1000000 + (int64_t)below(1000000) * 1000 * below(1000));
+}
+
+static uint64_t as_thread(void)
+{
+	return fxt_clock_from_kernel(&thread);
+}
+
+/* Returns how far a time is from that of the host, at least. */
+static int64_t from_host(uint64_t (*time_ns)(void))
+{
+	int64_t before = (int64_t)fxt_clock_tick(), ns = (int64_t)time_ns();
+	int64_t after = (int64_t)fxt_clock_tick();
+
+	return ns < before ? before - ns : ns > after ? ns - after : 0;
+}
+
+/* The process enters namespaces, and the time of day is set. The time stays that of the host. */
+START_TEST(namespaces)
+{
+	uint64_t ns;
+	unsigned i;
+
+	begin();
+	for (i = 0; i < 40; i++) {
+		if (below(2))
+			shifted_ns = some_offset();
+		else
+			set_ns = some_offset();
+		if (below(2))
+			fxt_clock_enters();
+		else
+			fxt_clock_after_fork();
+		ck_assert_int_lt(from_host(fxt_clock_kernel_ns), 50000);
+		while (fxt_clock_quick(&thread, &ns))
+			;
+		/* This was not seen: a call by an instruction. */
+		if (below(2))
+			shifted_ns = some_offset();
+		ck_assert_int_lt(from_host(as_thread), 50000);
+		expire();
+		ck_assert_uint_lt(distance(), 1000);
+	}
+	ck_assert(clock_state.usable);
+}
+END_TEST
+
+/* What /proc says counts, to the nanosecond. What another process says counts for one that has no /proc. */
+START_TEST(offsets_read)
+{
+	char text[96];
+
+	begin();
+	shifted_ns = some_offset();
+	snprintf(text, sizeof(text), "monotonic           7         8\nboottime   %lld %9lld\n",
+		 (long long)(shifted_ns / 1000000000 - (shifted_ns < 0)),
+		 (long long)(shifted_ns - (shifted_ns / 1000000000 - (shifted_ns < 0)) * 1000000000));
+	offsets = text;
+	fxt_clock_enters();
+	/* Where no time namespaces are known, the links are missing, and the clocks are compared. */
+	if (is_known)
+		ck_assert_int_eq(fxt_clock_offset_ns, shifted_ns);
+	ck_assert_int_lt(llabs((long long)(fxt_clock_offset_ns - shifted_ns)), 50000);
+	is_known = false;
+	fxt_clock_offset_ns = 0;
+	set_ns = some_offset();
+	own_real_ns = compare();
+	fxt_clock_compare(set_ns);
+	ck_assert_int_lt(llabs((long long)(fxt_clock_offset_ns - shifted_ns)), 50000);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *lines = tcase_create("lines");
@@ -193,5 +279,7 @@ int main(void)
 	tcase_add_test(lines, follows_a_leap);
 	tcase_add_test(lines, lent_gate);
 	tcase_add_test(lines, gives_up);
+	tcase_add_test(lines, namespaces);
+	tcase_add_test(lines, offsets_read);
 	return RUN_SUITE("clock", lines);
 }

@@ -36,6 +36,32 @@ static uint64_t longest_of(const struct fxt_report *report, const char *name)
 	return 0;
 }
 
+/* The kernel uses the number of a thread again. Threads whose lifetimes are not told count once a number. */
+START_TEST(counts_threads_by_their_lifetimes)
+{
+	struct fxt_report report;
+	unsigned lives, i;
+
+	random_seed((uint64_t)_i);
+	lives = 1 + random_below(50);
+	begin_trace();
+	call(1, "io", "read", 1000, 2000);
+	call(3, "io", "read", 1000, 2000);
+	for (i = 0; i < lives; i++) {
+		event(ASYNC_BEGIN, 2, "pthread", "thread", 10000 + 100 * i, 1 + i, NO_ARGS);
+		call(2, "malloc", "free", 10020 + 100 * i, 10040 + 100 * i);
+		event(ASYNC_END, 2, "pthread", "thread", 10050 + 100 * i, 1 + i, NO_ARGS);
+		/* These are lifetimes of others. */
+		event(ASYNC_BEGIN, 2, "process", "child", 10060 + 100 * i, 1000 + i, NO_ARGS);
+	}
+	read_trace();
+	fxt_report_make(&report, &reader, &(struct fxt_report_options){.top = 10});
+	ck_assert_uint_eq(fxt_overview_threads(&report.overview, &reader), 2 + lives);
+	fxt_report_free(&report);
+	fxt_reader_free(&reader);
+}
+END_TEST
+
 /* What a signal handler waits for is none of the call that it has interrupted, and what the recording takes
  * is none of the program's calls. */
 START_TEST(leaves_handlers_and_the_recording_out_of_calls)
@@ -473,6 +499,7 @@ int main(void)
 	tcase_add_loop_test(c, knows_modes, 0, MODE_CASES);
 	tcase_add_test(c, shares_modes);
 	tcase_add_test(c, forgets_modes);
+	tcase_add_test(c, counts_threads_by_their_lifetimes);
 	tcase_add_test(c, counts_nothing_twice);
 	tcase_add_test(c, tells_latencies_by_file);
 	tcase_add_test(c, an_id_of_two_programs);

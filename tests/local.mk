@@ -23,7 +23,10 @@ UNIT_TESTS = \
 	tests/check_stream_races \
 	tests/check_unwind \
 	tests/check_utf8 \
-	tests/check_wait
+	tests/check_wait \
+	tests/check_zone
+tests_check_zone_SOURCES = tests/check_zone.c agent/clock/zone.c
+tests_check_zone_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_block_table_SOURCES = tests/check_block_table.c agent/objects/block_table.c
 tests_check_block_table_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_buffer_SOURCES = tests/check_buffer.c tests/buffer_fixture.h
@@ -251,6 +254,8 @@ APPS_C = \
 	tests/apps/thread_names \
 	tests/apps/threads \
 	tests/apps/throng \
+	tests/apps/rings \
+	tests/apps/time_spaces \
 	tests/apps/unreaped \
 	tests/apps/workers
 APPS_CXX = \
@@ -386,6 +391,7 @@ E2E_TESTS = \
 	tests/e2e/budget.sh \
 	tests/e2e/callers.sh \
 	tests/e2e/causes.sh \
+	tests/e2e/clock.sh \
 	tests/e2e/config.sh \
 	tests/e2e/connections.sh \
 	tests/e2e/containers.sh \
@@ -430,6 +436,7 @@ E2E_TESTS = \
 	tests/e2e/report.sh \
 	tests/e2e/says.sh \
 	tests/e2e/sees.sh \
+	tests/e2e/rings.sh \
 	tests/e2e/serve.sh \
 	tests/e2e/slow.sh \
 	tests/e2e/stacks.sh \
@@ -505,7 +512,8 @@ TEST_EXPORTS = \
 	unset FXT_CALLERS FXT_DEPTH FXT_FILTER FXT_PATCH FXT_PLT FXT_STACKS; \
 	unset FXT_THRESHOLD_NS FXT_EXPLAIN_NS FXT_ON_FULL FXT_QUIET FXT_FOLLOW FXT_START FXT_SIGNAL; \
 	unset FXT_TRIGGER FXT_TRIGGER_KEEP; \
-	unset FXT_HEAP_TRACK_BYTES FXT_SHARED FXT_NAMESPACE FXT_MANAGER FXT_STORAGE FXT_SANITIZER FXT_BUDGET;
+	unset FXT_HEAP_TRACK_BYTES FXT_SHARED FXT_NAMESPACE FXT_CLOCK FXT_MANAGER; \
+	unset FXT_STORAGE FXT_SANITIZER FXT_BUDGET;
 AM_TESTS_ENVIRONMENT = $(TEST_EXPORTS)
 
 # -- Benchmarks -------------------------------------------------------------------------------------

@@ -7,6 +7,8 @@ COMMON_FILES = \
 	tools/common/hash.h \
 	tools/common/histogram.c \
 	tools/common/histogram.h \
+	tools/common/host_clock.c \
+	tools/common/host_clock.h \
 	tools/common/kernel_clock.h \
 	tools/common/map.c \
 	tools/common/map.h \
@@ -74,7 +76,11 @@ ANALYSIS_FILES = \
 	tools/analysis/processor_time.h \
 	tools/analysis/stack_instants.h \
 	tools/analysis/switch_times.c \
-	tools/analysis/switch_times.h
+	tools/analysis/switch_times.h \
+	tools/analysis/unseen.c \
+	tools/analysis/unseen.h \
+	tools/analysis/utc_time.c \
+	tools/analysis/utc_time.h
 
 DESCRIPTORS_FILES = \
 	tools/descriptors/fd_images.c \

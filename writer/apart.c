@@ -22,13 +22,19 @@ enum {
 	PATH_BYTES = 64,
 };
 
+/* <sys/single_threaded.h>: glibc before 2.32 does not have it. */
+extern char __libc_single_threaded __attribute__((weak));
+
 static const char own_directory[] = "/proc/self/";
 
 bool fxt_is_alone(void)
 {
 	struct stat status;
 
-	return !fxt_sys_lstat("/proc/self/task", &status) && status.st_nlink == 3;
+	/* Where there is no /proc, the C library tells of the threads that it has made. */
+	if (fxt_sys_lstat("/proc/self/task", &status))
+		return &__libc_single_threaded && __libc_single_threaded;
+	return status.st_nlink == 3;
 }
 
 static bool has_no_helpers;

@@ -17,8 +17,8 @@
 
 typedef long (*fxt_work)(void *argument);
 
-/* Returns whether the calling thread is the only one of its process, as far as the kernel knows. The child
- * of a vfork is the only one of its own process. */
+/* Returns whether the calling thread is the only one of its process, as far as the kernel knows or, without
+ * /proc, the C library. The child of a vfork is the only one of its own process. */
 bool fxt_is_alone(void);
 
 /* Returns whether files may be opened in the program's own table of descriptors: because nobody can see

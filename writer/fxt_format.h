@@ -168,7 +168,10 @@ FXT_FIELD(blob_type, 48, 55)
 
 /* -- Userspace object record (type 6), kernel object record (type 7) --------------------------- */
 
-enum fxt_kernel_object_type { FXT_OBJECT_PROCESS = 1, FXT_OBJECT_THREAD = 2 };
+enum fxt_kernel_object_type { FXT_OBJECT_PROCESS = 1, FXT_OBJECT_THREAD = 2, FXT_OBJECT_CLOCK = 30 };
+
+/* The koid of the host's clock (agent/clock/wall_clock.h): far from those of processes and processors. */
+enum { FXT_CLOCK_KOID = 0x7fff0000 };
 
 FXT_FIELD(object_process, 16, 23)         /* userspace: a thread reference */
 FXT_FIELD(object_type, 16, 23)            /* kernel: enum fxt_kernel_object_type */

@@ -236,6 +236,10 @@ enum { FXT_MANAGED_FIRST_CHUNKS = 4, FXT_MANAGED_LEAST_CHUNKS = 2 };
  * peace, the word is 0. */
 enum { FXT_MANAGER_PAGE = 0, FXT_MANAGER_DIED = 0x40000000 };
 
+/* Where that page has, in 64 bits, by what CLOCK_REALTIME is ahead of the CLOCK_BOOTTIME of the host: for
+ * providers in a time namespace that cannot read how far theirs is ahead. */
+enum { FXT_MANAGER_REAL = 128 };
+
 static_assert(sizeof(struct fxt_managed_header) <= FXT_MANAGED_HEADER_BYTES, "the header fits");
 
 /* The state of a chunk is in the low byte of its entry of the table. Above that is its turn, which the

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "agent/base/stack.h"
+#include "agent/clock/clock_offset.h"
 #include "agent/emit/deferred.h"
 #include "agent/base/koid.h"
 #include "parent_entry.h"
@@ -237,6 +238,14 @@ static bool is_child_of(uint32_t parent, uint32_t tid, uint32_t pid)
 	return fxt_apart(look_for_child, &look) > 0;
 }
 
+/* Returns when this process began, on the clock of the host; 0: not known. */
+static uint64_t began_ns(void)
+{
+	uint64_t ns = fxt_process_start_ns();
+
+	return ns ? ns - (uint64_t)fxt_clock_offset_ns : 0;
+}
+
 /* Looks for this process's entry among those of its parent, and counts in *count how many it can be. An entry
  * with the process's pid is the one. Otherwise it can be any entry without a pid; if `by_thread`, only those
  * of the thread that made the process. *found gets the entry's word. If its state is ALIVE, the process has
@@ -258,7 +267,7 @@ static struct fxt_parent_entry *look(uint32_t parent, uint32_t pid, bool by_thre
 		    state > ALIVE || entry->check != check_of(entry, false))
 			continue;
 		if (!start_ns)
-			start_ns = fxt_process_start_ns();
+			start_ns = began_ns();
 		if (!may_be_own(entry, state == EXPECTED, start_ns) ||
 		    (by_thread && state == EXPECTED && !is_child_of(parent, entry->parent_tid, pid)))
 			continue;

@@ -105,6 +105,12 @@ const _Atomic uint32_t *fxt_gate_manager_word(void)
 	return manager_page;
 }
 
+int64_t fxt_gate_host_real_ns(void)
+{
+	return manager_page ? *(const int64_t *)(const void *)((const char *)manager_page + FXT_MANAGER_REAL)
+			    : 0;
+}
+
 bool fxt_gate_prepare(void)
 {
 	if (!view)

@@ -54,6 +54,9 @@ void fxt_gate_forget_page(void);
 /* Returns the first word of the manager's page (provider.h); NULL if there is no such page. */
 const _Atomic uint32_t *fxt_gate_manager_word(void);
 
+/* Returns what that page says of the host's clock (FXT_MANAGER_REAL); 0 if there is no such page. */
+int64_t fxt_gate_host_real_ns(void);
+
 /* Closes the gate and says that it will be lent: from now on fxt_gate_is_lent(). Returns false if there is no
  * page to lend it to. */
 bool fxt_gate_prepare(void);

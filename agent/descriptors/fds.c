@@ -8,6 +8,7 @@
 #include "agent/emit/emit.h"
 #include "endpoint.h"
 #include "fd_slots.h"
+#include "rings.h"
 
 struct fxt_fd fxt_fd_first[FXT_FDS_PAGE];
 _Atomic(struct fxt_fd *) fxt_fd_pages[FXT_FDS_PAGES];
@@ -477,10 +478,13 @@ void fxt_fd_take(int fd, struct fxt_fd_taken *taken)
 	struct fxt_thread *thread = enter();
 	struct fxt_fd *entry = fxt_fd(fd);
 
-	if (entry && thread && fxt_fds_are_ours(thread))
+	if (entry && thread && fxt_fds_are_ours(thread)) {
+		if (FXT_UNLIKELY(atomic_load_explicit(&fxt_rings_any, memory_order_relaxed)))
+			fxt_ring_closes(thread, fd);
 		take(entry, fd, taken);
-	else
+	} else {
 		taken->life = taken->connection = 0;
+	}
 }
 
 void fxt_fd_end(const struct fxt_fd_taken *taken)
@@ -494,6 +498,10 @@ void fxt_fd_end(const struct fxt_fd_taken *taken)
 
 uint64_t fxt_fds_mark(void)
 {
+	struct fxt_thread *thread = enter();
+
+	if (thread && fxt_fds_are_ours(thread))
+		fxt_rings_tell(thread);
 	return fxt_flow_id();
 }
 

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "agent/base/parts.h"
+#include "agent/clock/clock_offset.h"
 #include "deferred.h"
 #include "sample.h"
 #include "thread.h"
@@ -19,6 +20,7 @@ enum {
 	RENEW_EARLY_NS = 2 * 1000 * 1000,       /* a line lasts so long while the scale is still rough, */
 	RENEW_NS = 10 * 1000 * 1000,            /* and a line lasts so long afterwards */
 	STRAY_NS = 20 * 1000,           /* a line that is further from the kernel's clock is wrong */
+	STRAY_PART = 1000,              /* in so many parts of a time the counter strays by less than one */
 	STRAYS_MOST = 4,                /* not fewer: the machine may sleep, or move to another host */
 };
 
@@ -44,7 +46,8 @@ uint64_t fxt_clock_kernel_ns(void)
 	struct timespec now;
 
 	clock_gettime(CLOCK_BOOTTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec -
+	       (uint64_t)atomic_load_explicit(&fxt_clock_offset_ns, memory_order_relaxed);
 }
 
 /* Reads a pair: the closest of some tries, because the thread may be preempted between two readings. */
@@ -74,6 +77,8 @@ void fxt_clock_start(void)
 
 	if (clock_state.usable)
 		return;
+	/* This is the C library's variable: a program may define another one that is called environ. */
+	fxt_clock_offset_start(__environ);
 #if defined(__x86_64__)
 	fxt_read_file(source, name, sizeof(name) - 1);
 	/* The kernel keeps to this source only while the counter is invariant and agrees between
@@ -87,14 +92,59 @@ void fxt_clock_start(void)
 		clock_state.old = clock_state.recent = read_pair();
 }
 
+/* Tells whether the kernel's clock has gone on as the counter has. The caller holds the lock. */
+static bool goes_on(void)
+{
+	uint64_t scale = atomic_load_explicit(&clock_state.scale, memory_order_relaxed);
+	struct pair last = clock_state.recent, now;
+	double passed_ns, off_ns;
+
+	if (!scale || !atomic_load_explicit(&clock_state.usable, memory_order_relaxed))
+		return false;
+	now = read_pair();
+	passed_ns = (double)(now.tick - last.tick) * (double)scale / (1 << FXT_CLOCK_SHIFT);
+	off_ns = (double)(int64_t)(now.ns - last.ns) - passed_ns;
+	return (off_ns < 0 ? -off_ns : off_ns) <= passed_ns / STRAY_PART + STRAY_NS;
+}
+
+/* Finds out whether the process is in another time namespace now. Lines, which lead from the counter to the
+ * time of the host, stay right. */
+static void look_at_offset(void)
+{
+	uint64_t mask;
+
+	if (!fxt_clock_offset_may_differ())
+		return;
+	mask = fxt_lock(&clock_state.lock);
+	fxt_clock_offset_again(goes_on());
+	fxt_unlock(&clock_state.lock, mask);
+}
+
 void fxt_clock_after_fork(void)
 {
 	fxt_lock_reset(&clock_state.lock);
+	look_at_offset();
 }
 
-/* Compares a line that has just expired with the kernel's time; a line that expired long ago says nothing. If
- * lines are wrong again and again, gives the counter up: it differs between processors, or its rate changes,
- * and the kernel, which will have noticed, uses another clock by now. */
+void fxt_clock_enters(void)
+{
+	if (!fxt_is_forbidden(FXT_NO_LOCKS))
+		look_at_offset();
+}
+
+void fxt_clock_compare(int64_t host_real_ns)
+{
+	int64_t before_ns = fxt_clock_offset_ns;
+
+	fxt_clock_offset_compare(host_real_ns);
+	/* The pairs so far are on the shifted clock. */
+	if (before_ns != fxt_clock_offset_ns && clock_state.usable)
+		clock_state.old = clock_state.recent = read_pair();
+}
+
+/* Compares a line that has just expired with the kernel's time; a line that expired long ago says nothing.
+ * If lines are wrong again and again, gives the counter up: it differs between processors, or its rate
+ * changes, and the kernel, which will have noticed, uses another clock by now. */
 static void judge(const struct fxt_clock_line *line, struct pair now)
 {
 	uint64_t limit = atomic_load_explicit(&clock_state.limit, memory_order_relaxed);
@@ -153,11 +203,16 @@ static bool may_know_scale(uint64_t now_ns)
 
 uint64_t fxt_clock_from_kernel(struct fxt_thread *thread)
 {
-	uint64_t ns = fxt_clock_kernel_ns();
+	uint64_t ns;
 
 	if (fxt_is_forbidden(FXT_NO_LOCKS))
-		return ns;
-	/* A lent gate is open, or the thread is here for the first time since it was: fxt_threads_expire() */
+		return fxt_clock_kernel_ns();
+	/* The program may have entered a namespace by a call that nobody saw. */
+	if (clock_state.usable)
+		look_at_offset();
+	ns = fxt_clock_kernel_ns();
+	/* A lent gate is open, or the thread is here for the first time since it was: fxt_threads_expire()
+	 *  */
 	if (fxt_gate_is_lent() && atomic_load_explicit(&fxt_gate.mask, memory_order_relaxed))
 		fxt_parts_woken();
 	if (thread->starts != atomic_load_explicit(&fxt_agent.starts, memory_order_relaxed))

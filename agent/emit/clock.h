@@ -1,5 +1,5 @@
-/* The clock: CLOCK_BOOTTIME in nanoseconds, read from the processor's counter where the kernel itself uses
- * that counter. Every emission reads it, in any context.
+/* The clock: CLOCK_BOOTTIME of the host in nanoseconds, read from the processor's counter where the kernel
+ * itself uses that counter. Every emission reads it, in any context.
  *
  * Each thread keeps a straight line (struct fxt_clock_line) that leads from the counter to kernel time. A
  * line expires after 10 ms at the latest, so it strays from the kernel's clock by no more than the kernel's
@@ -25,10 +25,17 @@ enum { FXT_CLOCK_SHIFT = 24 };
 /* Finds out whether the counter may be used. Called once, at start. */
 void fxt_clock_start(void);
 
-/* Called in the child of a fork: frees the lock, which another thread may have held. */
+/* Called in the child of a fork: frees the lock, which another thread may have held. The child may be in
+ * another time namespace. */
 void fxt_clock_after_fork(void);
 
-/* Returns kernel time. It needs no thread state, and may be called in any context. */
+/* Called when the process has entered a namespace by setns(): clock_offset.h. */
+void fxt_clock_enters(void);
+
+/* Compares the clock with what the manager says: fxt_clock_offset_compare(). */
+void fxt_clock_compare(int64_t host_real_ns);
+
+/* Returns kernel time, as it is on the host. It needs no thread state, and may be called in any context. */
 uint64_t fxt_clock_kernel_ns(void);
 
 /* Returns kernel time to a thread whose line is not good now, and asks for the line's renewal as deferred

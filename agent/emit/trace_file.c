@@ -9,6 +9,8 @@
 #include "agent/base/koid.h"
 #include "agent/base/log.h"
 #include "agent/base/output.h"
+#include "agent/clock/wall_clock.h"
+#include "clock.h"
 #include "counter.h"
 #include "writer/apart.h"
 #include "writer/fxt_encode.h"
@@ -29,7 +31,8 @@ static size_t add_stream(uint64_t *out, size_t capacity, const FILE *stream, con
 }
 
 /* Writes the records that a trace begins with: the provider, all strings of the tables, the names of this
- * process and of the standard streams, and slots for the counts of losses. Returns their size in words. */
+ * process and of the standard streams, the time of day, and slots for the counts of losses. Returns their
+ * size in words. */
 static size_t write_prologue(uint64_t *out)
 {
 	static const char *const fixed[] = {
@@ -59,6 +62,7 @@ static size_t write_prologue(uint64_t *out)
 	used += fxt_encode_kernel_object(out + used, room - used, FXT_OBJECT_PROCESS, fxt_agent.koid,
 					 FXT_INLINE(program, bytes),
 					 (struct fxt_args){fxt_koid_differs() ? 1 : 0, &pid});
+	used += fxt_wall_clock_put(out + used, room - used, fxt_clock_kernel_ns());
 	/* No call opens these streams, so nothing else would tell their names. */
 	used += add_stream(out + used, room - used, stdin, "stdin");
 	used += add_stream(out + used, room - used, stdout, "stdout");
@@ -136,6 +140,7 @@ static int make(enum kind kind, bool may_be_file)
 	if (!kind && fxt_agent.config.manager[0]) {
 		kind = MANAGED;
 		error = fxt_connection_open(&fxt_agent.buffer);
+		fxt_clock_compare(fxt_gate_host_real_ns());
 	}
 	if (error == -EINPROGRESS)
 		return -EAGAIN;

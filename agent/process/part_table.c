@@ -9,8 +9,10 @@
 #include "agent/arrows/shared.h"
 #include "agent/arrows/task_life.h"
 #include "agent/base/parts.h"
+#include "agent/clock/wall_clock.h"
 #include "agent/descriptors/endpoint.h"
 #include "agent/descriptors/fds.h"
+#include "agent/descriptors/rings.h"
 #include "agent/arrows/async.h"
 #include "agent/emit/call_stack.h"
 #include "agent/emit/explain.h"
@@ -36,6 +38,11 @@
 static void start_shared(void)
 {
 	fxt_shared_start(__environ);
+}
+
+static void start_wall_clock(void)
+{
+	fxt_wall_clock_start(__environ);
 }
 
 static void start_koids(void)
@@ -123,6 +130,7 @@ static const struct fxt_part table[] = {
 	{"the trace file: made anew, with the first record", .child = child_file},
 	{"the clock goes on: time is the same; the lock is free",
 	 .start = fxt_clock_start, .child = fxt_clock_after_fork, .deferred = renew_clock},
+	{"the time of day: the zone is the same", .start = start_wall_clock},
 	{"memory that processes share: the child's too", .start = start_shared},
 	{"numbers of processes and threads: fork.c finds the child's first of all", .start = start_koids},
 	{"functions: no name is in the child's file yet",
@@ -156,6 +164,7 @@ static const struct fxt_part table[] = {
 	 .deferred = tell_labels, .exits = rest_of_labels},
 	{"descriptors: the parent's are open, and belong to it",
 	 .start = fxt_fds_start, .mode = fxt_fds_mode, .child = fxt_fds_after_fork, .again = fxt_fds_again},
+	{"rings of io_uring: the parent's", .child = fxt_rings_forget, .exits = fxt_rings_tell},
 	{"streams: the child's ends are its parent's", .start = fxt_endpoints_start},
 	{"asynchronous requests: none is under way",
 	 .child = fxt_requests_after_fork, .again = fxt_requests_after_fork},

@@ -4,6 +4,7 @@
 
 #include "agent/arrows/parent_links.h"
 #include "agent/descriptors/fds.h"
+#include "agent/descriptors/rings.h"
 #include "agent/process/lifecycle.h"
 #include "argv.h"
 #include "interpose/engine/interpose.h"
@@ -72,6 +73,7 @@ static void tell(struct fxt_departure *departure, const char *refusal, uint64_t 
 		return;
 	}
 	fxt_birth_tell(thread);
+	fxt_rings_tell(thread);
 	fxt_in_progress_end(thread, fxt_now(thread), fxt_get_event_name(names));
 }
 

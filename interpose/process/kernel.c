@@ -6,9 +6,12 @@
 #include <limits.h>
 
 #include "agent/arrows/flow.h"
+#include "agent/descriptors/rings.h"
 #include "interpose/engine/forms.h"
 
 typedef uint32_t *futex;
+
+#define NEW_io_uring , fxt_ring_opened(thread_, (int)result_);
 
 #define FXT_TABLE "interpose/tables/kernel.def"
 #include "interpose/engine/wrappers.inc"

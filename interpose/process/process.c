@@ -36,6 +36,26 @@ FXT_EXPORT pid_t __fork(void);
 #define FXT_NUMBER_getppid , PARENT_BY_NUMBER
 #define PARENT_BY_NUMBER(...) (call_->result = fxt_shared_parent((uint32_t)real_by_number(__VA_ARGS__)))
 
+/* ENTERED: an INT, of a call by which the process enters another namespace. */
+#define FAILURE_ENTERED FAILURE_INT
+#define RESULT_ENTERED RESULT_INT
+#define CALLEE_ENTERED , entering_
+#define AROUND_ENTERED , FXT_ENTERING
+#define FXT_ENTERING(type, symbol, ...)                                         \
+	static type entering_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))         \
+	{                                                                       \
+		return has_entered(real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__)));\
+	}
+#define FXT_NUMBER_setns , SETNS_BY_NUMBER
+#define SETNS_BY_NUMBER(...) ((returned_)has_entered((int)fxt_by_number_make(call_)))
+
+static int has_entered(int result)
+{
+	if (!result)
+		fxt_clock_enters();
+	return result;
+}
+
 #define FXT_TABLE "interpose/tables/process.def"
 #include "interpose/engine/wrappers.inc"
 

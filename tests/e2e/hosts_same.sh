@@ -168,6 +168,10 @@ lost_connections shared 500
 lost_connections asleep 500
 throng 60 2
 throng 90 1 turn
+rings exec
+rings forks
+time_spaces shift 100 5 fork work 2
+time_spaces shift 100 5 enter work 2
 throws
 '
 # These cannot be compared. They never end, print their process id or ports that the kernel has chosen, print

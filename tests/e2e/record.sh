@@ -1,6 +1,6 @@
 #!/bin/bash
-# fxt record is a wrapper of a program: this script checks what it hands on, what it leaves when it is killed,
-# and what fxt merge makes of that.
+# fxt record is a wrapper of a program: this script checks what it hands on, what it leaves when it is
+# killed, and what fxt merge makes of that.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3 ps
@@ -91,8 +91,8 @@ is "lines once it is merged" 1 "$(grep -vc 'no samples and no context switches' 
 
 # -- For a time ----------------------------------------------------------------------------------------
 
-# The program makes calls until it sees its trace, which is there while it still runs. Its last calls come too
-# late to be in it.
+# The program makes calls until it sees its trace, which is there while it still runs. Its last calls come
+# too late to be in it.
 rm -f late
 "$FXT" record -q --duration=200ms -o time.fxt -- sh -c 'mkdir first
 while ! test -e time.fxt; do test -e second; done; mkdir late; ls -d late >/dev/null; exit 6'
@@ -171,6 +171,33 @@ untraced()
 	"$FXT" record -o untraced.fxt -- "$@" >out 2>err || fail "$*: exit status $?"
 	valid untraced.fxt
 	sed -n 's/^fxt: \(.* ran it untraced: .*\)/\1/p' err | sed 's/process [0-9]*/process PID/' >found
+	told untraced.fxt | LC_ALL=C sort >reported
+	LC_ALL=C sort found >sorted
+	same "what the report says of it: $*" sorted reported
+}
+
+# told FILE: prints what the report's JSON has of programs that ran untraced, as fxt record says it. Checks
+# that the report has a line for each, and that the process has the program's path for its name.
+told()
+{
+	"$FXT" report --json "$1" >json || fail "fxt report"
+	"$FXT" report "$1" >text
+	"$FXT" dump --json "$1" >records
+	python3 - <<'END'
+import json
+named, lines = {}, open("text").read().splitlines()
+for line in open("records"):
+    record = json.loads(line)
+    if record["type"] == "process":
+        named[record["id"]] = record["name"]
+for one in json.load(open("json"))["untraced"]:
+    who = "process PID" if one["processes"] == 1 else "%d processes" % one["processes"]
+    print("%s: %s ran it untraced: %s" % (one["program"], who, one["reason"]))
+    if named.get(one["pid"]) != one["program"]:
+        print("its name is", named.get(one["pid"]))
+    if sum(one["reason"] in line and line.startswith("UNTRACED: ") for line in lines) != 1:
+        print("no line in the report")
+END
 }
 
 static='it is statically linked: nothing can be preloaded into it'
@@ -186,12 +213,34 @@ same "untraced" expected found
 untraced sh -c "exec '$apps/alone'"
 echo "$apps/alone: process PID ran it untraced: $static" >expected
 same "executed untraced" expected found
+# What a process did as such a program is not known, and is not said to be running.
+cat >sleeps.c <<'END'
+#include <time.h>
+int main(void)
+{
+	return nanosleep(&(struct timespec){0, 300000000}, NULL);
+}
+END
+if "$CC" -O1 -static -o sleeps sleeps.c 2>/dev/null; then
+	untraced sh -c "exec '$scratch/sleeps'"
+	between "the life that is told, in ms" 0 299 "$("$FXT" report --json untraced.fxt | python3 -c '
+import json, sys
+print(sum(one["running_ns"] for one in json.load(sys.stdin)["threads"]) // 1000000)')"
+fi
 untraced python3 -c "import os
 os.posix_spawn('$apps/alone', ['alone'], os.environ)
 os.wait()
 os.posix_spawn('/bin/true', ['true'], {})
 os.wait()"
 same "spawned untraced" expected found
+# What is said with -q, and as JSON.
+"$FXT" record -q -o untraced.fxt -- sh -c "'$apps/alone'; exit 3" 2>err
+is "quietly: exit status, lines" "3 0" "$? $(wc -l <err)"
+is "the report of a quiet run" "$apps/alone: process PID ran it untraced: $static" "$(told untraced.fxt)"
+"$FXT" record --json -o untraced.fxt -- sh -c "'$apps/alone'; '$apps/alone'; :" 2>err
+is "the summary's JSON" "$apps/alone 2 $static" "$(python3 -c '
+import json
+print(*("%(program)s %(processes)d %(reason)s" % one for one in json.load(open("err"))["untraced"]))')"
 FXT_FOLLOW=sh untraced sh -c "'$apps/alone'; true"
 same "not to be followed" /dev/null found
 

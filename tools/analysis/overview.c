@@ -32,6 +32,27 @@ static void count_thread(struct fxt_overview *o, uint32_t thread, uint64_t event
 	o->thread_events[thread] += events;
 }
 
+bool fxt_begins_thread(const struct fxt_record *rec)
+{
+	return rec->subtype == FXT_EVENT_ASYNC_BEGIN && fxt_text_is(&rec->name, "thread") &&
+	       fxt_text_is(&rec->category, "pthread");
+}
+
+static void count_life(struct fxt_overview *o, const struct fxt_record *rec)
+{
+	bool fresh;
+
+	if (fxt_begins_thread(rec))
+		fxt_map_put(&o->lives, rec->thread, 0, &fresh)->value[0]++;
+}
+
+uint64_t fxt_overview_lives(const struct fxt_overview *o, uint32_t thread)
+{
+	const struct fxt_slot *s = fxt_map_find(&o->lives, thread, 0);
+
+	return s ? s->value[0] : 0;
+}
+
 static struct fxt_loser *loser_of(struct fxt_overview *o, const struct fxt_reader *r,
 				  const struct fxt_record *rec)
 {
@@ -125,6 +146,7 @@ static void take_event(struct fxt_overview *o, struct fxt_reader *r, const struc
 	o->event_bytes += bytes;
 	count_category(o, fxt_symbol(r, &rec->category), bytes, 1);
 	count_thread(o, rec->thread, 1);
+	count_life(o, rec);
 	/* What the kernel saw is nothing that a program tried to write. */
 	if (fxt_provider_is_kernel(rec->provider)) {
 		take_kernel(o, rec);
@@ -186,6 +208,7 @@ void fxt_overview_free(struct fxt_overview *o)
 		free(o->losers[i].reason);
 	free(o->losers);
 	fxt_map_free(&o->counters);
+	fxt_map_free(&o->lives);
 	*o = (struct fxt_overview){0};
 }
 
@@ -367,8 +390,12 @@ size_t fxt_overview_threads(const struct fxt_overview *o, const struct fxt_reade
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < o->thread_count; i++)
-		n += o->thread_events[i] && r->threads[i].pid != FXT_KERNEL_PROVIDER_ID;
+	for (size_t i = 0; i < o->thread_count; i++) {
+		uint64_t lives = fxt_overview_lives(o, (uint32_t)i);
+
+		if (o->thread_events[i] && r->threads[i].pid != FXT_KERNEL_PROVIDER_ID)
+			n += lives ? lives : 1;
+	}
 	return n;
 }
 

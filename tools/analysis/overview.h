@@ -47,6 +47,8 @@ struct fxt_overview {
 	size_t category_count, category_capacity;
 	uint64_t *thread_events;        /* by thread */
 	size_t thread_count, thread_capacity;
+	/* Thread, of those with lifetimes -> how many these are: the kernel uses a thread's number again. */
+	struct fxt_map lives;
 	/* The agent's running totals of losses, by provider and loss, and counter id. */
 	struct fxt_map counters;
 	struct fxt_loser *losers;       /* by provider and without counts, until fxt_overview_losers() */
@@ -102,7 +104,11 @@ uint64_t fxt_lost_dropped(const uint64_t lost[FXT_LOSS_COUNT]);
  * afterwards. */
 void fxt_overview_rank(struct fxt_overview *o);
 
-/* Returns the number of programs' threads with events. */
+/* Returns whether the event begins the lifetime of a thread. */
+bool fxt_begins_thread(const struct fxt_record *rec);
+/* Returns how many lifetimes began of threads with this number; 0: that is not told. */
+uint64_t fxt_overview_lives(const struct fxt_overview *o, uint32_t thread);
+/* Returns the number of programs' threads with events. Those that had one number in turn count each. */
 size_t fxt_overview_threads(const struct fxt_overview *o, const struct fxt_reader *r);
 /* Returns the number of programs' processes that have threads with events, or a name. */
 size_t fxt_overview_processes(const struct fxt_overview *o, const struct fxt_reader *r);

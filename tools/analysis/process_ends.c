@@ -36,6 +36,25 @@ static bool take(struct fxt_ends *e, const struct fxt_record *rec, uint64_t pid)
 	return true;
 }
 
+/* Takes the word of `fxt record` that a process went on as a program that ran untraced. */
+static void take_untraced(struct fxt_ends *e, const struct fxt_reader *r, const struct fxt_record *rec)
+{
+	uint64_t pid;
+	bool fresh;
+
+	if (rec->subtype == FXT_EVENT_INSTANT && fxt_text_is(&rec->name, "ran untraced") &&
+	    fxt_text_is(&rec->category, "agent") && fxt_argument_u64(fxt_argument(rec, "pid"), &pid) &&
+	    pid == r->threads[rec->thread].pid)
+		fxt_map_put(&e->untraced, pid, 0, &fresh)->value[0] = fxt_ns(rec->provider, rec->ticks);
+}
+
+uint64_t fxt_ends_untraced_ns(const struct fxt_ends *e, uint64_t pid)
+{
+	const struct fxt_slot *s = fxt_map_find(&e->untraced, pid, 0);
+
+	return s ? s->value[0] : 0;
+}
+
 bool fxt_ends_take(struct fxt_ends *e, const struct fxt_reader *r, const struct fxt_record *rec)
 {
 	struct fxt_thread_end *one;
@@ -48,6 +67,7 @@ bool fxt_ends_take(struct fxt_ends *e, const struct fxt_reader *r, const struct 
 	if (rec->subtype == FXT_EVENT_ASYNC_END && fxt_text_is(&rec->name, "child") &&
 	    fxt_text_is(&rec->category, "process") && fxt_argument_u64(fxt_argument(rec, "pid"), &pid))
 		take(e, rec, pid);
+	take_untraced(e, r, rec);
 	one = end_of(e, rec->thread);
 	ns = fxt_ns(rec->provider, fxt_commit_ticks(rec));
 	if (ns > one->last_ns)
@@ -145,6 +165,7 @@ void fxt_ends_free(struct fxt_ends *e)
 {
 	fxt_map_free(&e->by_pid);
 	fxt_map_free(&e->executed);
+	fxt_map_free(&e->untraced);
 	free(e->threads);
 	*e = (struct fxt_ends){0};
 }

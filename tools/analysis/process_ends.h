@@ -20,6 +20,8 @@ struct fxt_ends {
 	struct fxt_thread_end *threads; /* by thread */
 	size_t thread_count, thread_capacity;
 	struct fxt_map executed;        /* pid -> when it last executed a program, as the kernel says */
+	/* pid -> since when it was, up to its end, a program that ran untraced */
+	struct fxt_map untraced;
 	uint64_t trace_ns;              /* the end of the trace, for processes of which no end is known */
 };
 
@@ -41,6 +43,9 @@ uint64_t fxt_ends_thread_ns(const struct fxt_ends *e, const struct fxt_reader *r
 
 /* Returns whether the process is known to have ended, and sets *signal to the one that killed it, or to 0. */
 bool fxt_ends_known(const struct fxt_ends *e, uint64_t pid, int *signal);
+
+/* Returns since when the process was, up to its end, a program that ran untraced; 0: it was none. */
+uint64_t fxt_ends_untraced_ns(const struct fxt_ends *e, uint64_t pid);
 
 void fxt_ends_free(struct fxt_ends *e);
 

@@ -33,7 +33,8 @@ const char *fxt_record_word(const struct fxt_record *rec)
 	case FXT_RECORD_BLOB: return "blob";
 	case FXT_RECORD_USERSPACE_OBJECT: return "object";
 	case FXT_RECORD_KERNEL_OBJECT:
-		return rec->subtype == FXT_OBJECT_PROCESS  ? "process"
+		return rec->subtype == FXT_OBJECT_CLOCK    ? "clock"
+		       : rec->subtype == FXT_OBJECT_PROCESS ? "process"
 		       : rec->subtype == FXT_OBJECT_THREAD ? "thread-name"
 							   : "kernel-object";
 	case FXT_RECORD_SCHEDULING: return rec->subtype == FXT_SCHEDULING_WAKEUP ? "wakeup" : "switch";
@@ -67,15 +68,23 @@ static void put_arguments(FILE *out, const struct fxt_record *rec)
 	}
 }
 
-static void put_time(FILE *out, const struct fxt_record *rec, const struct fxt_dump_options *options,
-		     uint64_t first_ns)
+/* What times are printed by. */
+struct times {
+	const struct fxt_dump_options *options;
+	uint64_t first_ns;
+	struct fxt_wall_clock wall_clock;
+};
+
+static void put_time(FILE *out, const struct fxt_record *rec, const struct times *times)
 {
 	uint64_t ns = fxt_ns(rec->provider, rec->ticks);
 
-	if (options->absolute)
+	if (times->wall_clock.is_known)
+		fputs(fxt_utc(&times->wall_clock, ns).text, out);
+	else if (times->options->absolute)
 		fprintf(out, "%17" PRIu64, ns);
 	else
-		fprintf(out, "%14s", fxt_seconds(ns, first_ns).text);
+		fprintf(out, "%14s", fxt_seconds(ns, times->first_ns).text);
 }
 
 static void put_thread(const struct fxt_reader *r, uint32_t thread, FILE *out)
@@ -193,11 +202,11 @@ static void put_content(const struct fxt_reader *r, const struct fxt_record *rec
 
 static void put_line(const struct fxt_reader *r, const struct fxt_record *rec,
 		     const struct fxt_objects *objects, const char *demangled, const char *fault,
-		     const struct fxt_dump_options *options, uint64_t first_ns, FILE *out)
+		     const struct times *times, FILE *out)
 {
 	fprintf(out, "%10" PRIu64 " %-11s ", rec->offset, fxt_record_word(rec));
 	if (rec->timed && rec->known)
-		put_time(out, rec, options, first_ns);
+		put_time(out, rec, times);
 	if (rec->known || rec->type == FXT_RECORD_METADATA)
 		put_content(r, rec, objects, demangled, out);
 	else
@@ -236,13 +245,19 @@ static uint64_t first_time_ns(const struct fxt_reader *of)
 
 void fxt_dump(struct fxt_reader *r, const struct fxt_dump_options *options, FILE *out)
 {
-	uint64_t first_ns = options->absolute || options->json ? 0 : first_time_ns(r);
+	struct times times = {
+		options, options->absolute || options->utc || options->json ? 0 : first_time_ns(r), {0}};
 	const char *fault = NULL;
 	struct fxt_demangled names = {0};
 	struct fxt_objects objects = {0};
 	struct fxt_record rec;
 
 	fxt_objects_read(&objects, r->data, r->size);
+	if (options->utc) {
+		fxt_wall_clock_find(&times.wall_clock, r);
+		if (!times.wall_clock.is_known)
+			fxt_error(NULL, "the trace does not tell the time of day");
+	}
 	r->on_fault = remember_fault;
 	r->fault_context = &fault;
 	while (fxt_reader_next(r, &rec) && !ferror(out)) {
@@ -253,9 +268,9 @@ void fxt_dump(struct fxt_reader *r, const struct fxt_dump_options *options, FILE
 					: NULL;
 
 			if (options->json)
-				fxt_dump_json(r, &rec, &objects, demangled, fault, out);
+				fxt_dump_json(r, &rec, &objects, demangled, fault, &times.wall_clock, out);
 			else
-				put_line(r, &rec, &objects, demangled, fault, options, first_ns, out);
+				put_line(r, &rec, &objects, demangled, fault, &times, out);
 		}
 		fault = NULL;
 	}
@@ -279,6 +294,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case 'a': in->options.all = true; return 0;
 	case 'n': in->options.absolute = true; return 0;
+	case 'u': in->options.utc = true; return 0;
 	case 'j': in->options.json = true; return 0;
 	default: return fxt_parse_file(key, arg, state, &in->path);
 	}
@@ -297,6 +313,7 @@ int fxt_command_dump(int argc, char **argv)
 		{"all", 'a', 0, 0, "Also the fillers and records of unknown types", 0},
 		{"ns", 'n', 0, 0,
 		 "Times in nanoseconds as they are in the file, not in seconds since the first", 0},
+		{"utc", 'u', 0, 0, "Times of day in UTC", 0},
 		FXT_JSON_OPTION,
 		{0},
 	};

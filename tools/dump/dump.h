@@ -7,11 +7,13 @@
 
 #include "tools/analysis/demangle.h"
 #include "tools/analysis/objects.h"
+#include "tools/analysis/utc_time.h"
 #include "tools/reading/reader.h"
 
 struct fxt_dump_options {
 	bool all;               /* print fillers and unknown records too */
 	bool absolute;          /* print times in nanoseconds as they are, not in seconds since the first */
+	bool utc;               /* print times of day */
 	bool json;
 };
 
@@ -22,10 +24,10 @@ void fxt_dump(struct fxt_reader *r, const struct fxt_dump_options *options, FILE
 const char *fxt_record_word(const struct fxt_record *rec);
 
 /* Prints one record as a line of JSON. `demangled` is the event's name as its source has it, or NULL; `fault`
- * says what is wrong with the record, or is NULL. */
+ * says what is wrong with the record, or is NULL. The time of day is printed too if `utc` is known. */
 void fxt_dump_json(const struct fxt_reader *r, const struct fxt_record *rec,
-		   const struct fxt_objects *objects,
-		   const char *demangled, const char *fault, FILE *out);
+		   const struct fxt_objects *objects, const char *demangled, const char *fault,
+		   const struct fxt_wall_clock *utc, FILE *out);
 
 /* The subcommand: see tools/common/command.h. */
 int fxt_command_dump(int argc, char **argv);

@@ -113,7 +113,8 @@ static void put_content(struct fxt_json *j, const struct fxt_reader *r, const st
 }
 
 void fxt_dump_json(const struct fxt_reader *r, const struct fxt_record *rec,
-		   const struct fxt_objects *objects, const char *demangled, const char *fault, FILE *out)
+		   const struct fxt_objects *objects, const char *demangled, const char *fault,
+		   const struct fxt_wall_clock *utc, FILE *out)
 {
 	struct fxt_json j = {.out = out, .one_line = true};
 
@@ -122,6 +123,8 @@ void fxt_dump_json(const struct fxt_reader *r, const struct fxt_record *rec,
 	fxt_json_string(&j, "type", fxt_record_word(rec));
 	if (rec->timed && rec->known)
 		fxt_json_u64(&j, "time", fxt_ns(rec->provider, rec->ticks));
+	if (rec->timed && rec->known && utc->is_known)
+		fxt_json_string(&j, "utc", fxt_utc(utc, fxt_ns(rec->provider, rec->ticks)).text);
 	if (rec->known)
 		put_content(&j, r, rec, objects, demangled);
 	else

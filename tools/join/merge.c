@@ -25,7 +25,7 @@ enum { DROP_BYTES = 2 << 20 };
 static void clear(struct fxt_merge *m)
 {
 	*m = (struct fxt_merge){.next_id = FIRST_FREE_ID, .lacks_perfetto = m->lacks_perfetto,
-				.frames.wish = m->frames.wish};
+				.follows = m->follows, .frames.wish = m->frames.wish};
 	m->profile.is_on = FXT_CAN_PERFETTO && !m->lacks_perfetto;
 }
 
@@ -50,6 +50,51 @@ static bool put_behind(void *context, uint64_t *words, size_t count)
 
 	m->events += fxt_get_record_type(words[0]) == FXT_RECORD_EVENT;
 	return fxt_merge_put_words(m, words, count);
+}
+
+/* Names a process that ran untraced by its program, and says why there is nothing else of it: the instant
+ * `ran untraced` of category agent, in the thread that has executed the program. */
+static bool put_execution(struct fxt_merge *m, const struct fxt_execution *e, uint32_t provider)
+{
+	enum { ROOM = 2048, PROGRAM_BYTES = 4096, REASON_BYTES = 1000 };
+	const char *reason = fxt_untraced_reason(e);
+	char program[PROGRAM_BYTES], why[REASON_BYTES];
+	size_t program_bytes = fxt_utf8_clean(program, e->program, strlen(e->program), sizeof(program));
+	size_t reason_bytes = fxt_utf8_clean(why, reason, strlen(reason), sizeof(why));
+	const struct fxt_arg list[] = {
+		{FXT_ARG_UINT64, FXT_INLINE("pid", 3), .u64 = e->pid},
+		{FXT_ARG_STRING, FXT_INLINE("program", 7), .string = FXT_INLINE(program, program_bytes)},
+		{FXT_ARG_STRING, FXT_INLINE("reason", 6), .string = FXT_INLINE(why, reason_bytes)}};
+	uint64_t words[ROOM];
+	size_t count = fxt_encode_provider_section(words, ROOM, provider);
+	bool fresh;
+
+	count += fxt_encode_kernel_object(words + count, ROOM - count, FXT_OBJECT_PROCESS, e->pid,
+					  FXT_INLINE(program, program_bytes), (struct fxt_args){0, NULL});
+	count += fxt_encode_event(words + count, ROOM - count, FXT_EVENT_INSTANT, e->at_ticks,
+				  (struct fxt_thread_ref){.process = e->teller, .thread = e->teller_tid},
+				  FXT_INLINE("agent", 5), FXT_INLINE("ran untraced", 12),
+				  (struct fxt_args){3, list}, 0);
+	fxt_map_put(&m->pids, e->pid, 0, &fresh);
+	m->processes += fresh;
+	m->events++;
+	return fxt_merge_put_words(m, words, count);
+}
+
+/* Tells of the programs that ran untraced. */
+static bool put_untraced(struct fxt_merge *m)
+{
+	bool ok = true;
+
+	fxt_untraced_settle(&m->untraced);
+	for (size_t i = 0; ok && i < m->untraced.count; i++) {
+		const struct fxt_execution *e = &m->untraced.list[i];
+		const struct fxt_slot *id = fxt_map_find(&m->last_ids, e->teller, 0);
+
+		if (id && (m->follows == FXT_FOLLOWS_ALL || (m->follows == FXT_FOLLOWS_UNKNOWN && e->why)))
+			ok = put_execution(m, e, (uint32_t)id->value[0]);
+	}
+	return ok;
 }
 
 static bool finish(struct fxt_merge *m)
@@ -85,7 +130,7 @@ static bool put_profile(struct fxt_merge *m)
 
 bool fxt_merge_end(struct fxt_merge *m)
 {
-	bool ok = fxt_open_lifetimes_close(&m->lifetimes, put_behind, m) &&
+	bool ok = fxt_open_lifetimes_close(&m->lifetimes, put_behind, m) && put_untraced(m) &&
 		  fxt_frame_records_put(&m->frames, put_behind, m) && put_profile(m);
 
 	return finish(m) && ok;
@@ -227,5 +272,6 @@ void fxt_merge_free(struct fxt_merge *m)
 	fxt_map_free(&m->pids);
 	fxt_map_free(&m->tids);
 	fxt_profile_free(&m->profile);
-	*m = (struct fxt_merge){.lacks_perfetto = m->lacks_perfetto, .frames.wish = m->frames.wish};
+	*m = (struct fxt_merge){.lacks_perfetto = m->lacks_perfetto, .follows = m->follows,
+				.frames.wish = m->frames.wish};
 }

@@ -4,7 +4,7 @@
  * without its own magic number and without fillers. One part may be there already, as it is, and the others
  * are appended to it; so the only part, or the largest, need not be copied. Functions of C++ and Rust get
  * the names of their source, because viewers show names as they are in the file. Then come the ends of
- * what a process left open (open_lifetimes.h), the names of the functions in call stacks
+ * what a process left open (open_lifetimes.h), what ran untraced, the names of the functions in call stacks
  * (frame_records.h), and last of all what Perfetto reads in its own form (perfetto_blob.h).
  *
  * An archive that a manager writes can be followed while it grows, so that little is left to be done when it
@@ -39,8 +39,12 @@ struct fxt_merged_category {
 struct fxt_merged_name;                 /* the name of a category, in merge_sums.c */
 struct fxt_merged_part;                 /* the part that is being read, in merge_internal.h */
 
+/* Which programs were to be traced. If all were, one without a part ran untraced. If nobody knows, one did
+ * that cannot be traced. */
+enum fxt_follows { FXT_FOLLOWS_UNKNOWN, FXT_FOLLOWS_SOME, FXT_FOLLOWS_ALL };
+
 /* An archive that is being written, and sums of what went into it. All members are zero before it is begun,
- * but for `lacks_perfetto` and `frames.wish`, which stay as they are. */
+ * but for `lacks_perfetto`, `follows` and `frames.wish`, which stay as they are. */
 struct fxt_merge {
 	struct fxt_write_behind output;
 	uint64_t parts, processes, threads, events, bytes;
@@ -65,6 +69,7 @@ struct fxt_merge {
 	struct fxt_frame_records frames;        /* names of functions */
 	struct fxt_profile profile;
 	bool lacks_perfetto;            /* nothing is written in Perfetto's own form */
+	enum fxt_follows follows;
 	struct fxt_map exits;           /* pids whose own trace says how they ended */
 	uint64_t damaged;               /* records that could not be read and were left out */
 	char *reason;                   /* why something was dropped, as the first part says it; or NULL */

@@ -157,18 +157,26 @@ static void take(struct fxt_merge *m, struct fxt_reader *r, struct fxt_merged_pa
 		fxt_open_program_call(program_of(part, rec->provider), rec);
 	if (fxt_text_is(&rec->category, "process"))
 		take_process(m, part, rec);
+	else if (fxt_text_is(&rec->category, "agent") && fxt_text_is(&rec->name, "untraced") &&
+		 program_of(part, rec->provider))
+		fxt_untraced_why(&m->untraced, r, rec, program_of(part, rec->provider)->ended.pid);
 	else if (fxt_text_is(&rec->category, "kernel") && fxt_provider_is_kernel(rec->provider))
 		take_kernel(m, rec);
+}
+
+static bool is_category(const struct fxt_reader *r, uint32_t category, const char *name)
+{
+	struct fxt_text text = fxt_symbol_text(r, category);
+
+	return fxt_text_is(&text, name);
 }
 
 /* Returns whether events of the category are only counted. Those of the categories agent, process and kernel
  * are decoded. */
 static bool is_plain(const struct fxt_reader *r, uint32_t category)
 {
-	struct fxt_text name = fxt_symbol_text(r, category);
-
-	return !fxt_text_is(&name, "agent") && !fxt_text_is(&name, "process") &&
-	       !fxt_text_is(&name, "kernel");
+	return !is_category(r, category, "agent") && !is_category(r, category, "process") &&
+	       !is_category(r, category, "kernel");
 }
 
 /* Takes an event whose form is not known yet, and remembers the form if it has one. Returns false if the
@@ -184,6 +192,9 @@ static bool take_examined(struct fxt_merge *m, struct fxt_reader *r, struct fxt_
 	type = fxt_get_event_type(form.header);
 	/* Begins and ends of calls in progress have no form, because there are few of them. */
 	if (fxt_event_bounds_call(type))
+		return false;
+	/* Lifetimes of threads are counted. */
+	if (type == FXT_EVENT_ASYNC_BEGIN && is_category(r, form.category, "pthread"))
 		return false;
 	if (fxt_reader_remember(r, &part->skims, &form))
 		return true;

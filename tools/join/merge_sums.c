@@ -59,6 +59,18 @@ static void add_losers(struct fxt_merge *m, struct fxt_overview *o, const struct
 	m->worst_name = fxt_printable(&name, 60, false);
 }
 
+/* Adds so many lifetimes to those of threads with this number; 0: they are not told. Returns how many threads
+ * more these are. */
+static uint64_t more_threads(struct fxt_merge *m, const struct fxt_trace_thread *thread, uint64_t lives)
+{
+	bool fresh;
+	struct fxt_slot *s = fxt_map_put(&m->tids, thread->pid, thread->tid, &fresh);
+	uint64_t before = fresh ? 0 : s->value[0] ? s->value[0] : 1;
+
+	s->value[0] += lives;
+	return (s->value[0] ? s->value[0] : 1) - before;
+}
+
 void fxt_merge_add(struct fxt_merge *m, struct fxt_overview *o, const struct fxt_reader *r)
 {
 	/* The kernel's part names the threads that no agent tells of. */
@@ -70,8 +82,7 @@ void fxt_merge_add(struct fxt_merge *m, struct fxt_overview *o, const struct fxt
 
 		if (!is_told || r->threads[i].pid == FXT_KERNEL_PROVIDER_ID)
 			continue;
-		fxt_map_put(&m->tids, r->threads[i].pid, r->threads[i].tid, &fresh);
-		m->threads += fresh;
+		m->threads += more_threads(m, &r->threads[i], fxt_overview_lives(o, (uint32_t)i));
 		fxt_map_put(&m->pids, r->threads[i].pid, 0, &fresh);
 		m->processes += fresh;
 	}

@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tools/common/host_clock.h"
 #include "tools/common/message.h"
 #include "tools/reading/mapped_trace.h"
 #include "tools/reading/reader.h"
@@ -150,7 +151,8 @@ static uint64_t process_start_ns(pid_t pid)
 	process = fxt_parse_process_stat(text);
 	if (process.state == 'Z' || process.state == 'X' || !process.start_ticks)
 		return 0;
-	return process.start_ticks * (1000000000 / (uint64_t)sysconf(_SC_CLK_TCK)) + 1;
+	return process.start_ticks * (1000000000 / (uint64_t)sysconf(_SC_CLK_TCK)) + 1 -
+	       (uint64_t)fxt_host_offset_ns();
 }
 
 /* Returns whether the part's process still runs. One with its id that began after the trace did is

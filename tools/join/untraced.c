@@ -67,11 +67,35 @@ static bool is_spawn(const struct fxt_record *rec)
 }
 
 /* Adds an execution. `program` belongs to the list then. */
-static void add(struct fxt_untraced *u, uint64_t pid, char *program)
+static void add(struct fxt_untraced *u, const struct fxt_reader *r, const struct fxt_record *rec,
+		uint64_t pid, char *program)
 {
+	const struct fxt_trace_thread *teller = &r->threads[rec->thread];
+	const struct fxt_text *why = fxt_argument_text(rec, "untraced");
+
 	u->list = fxt_grow(u->list, &u->capacity, u->count + 1, sizeof(*u->list));
-	u->list[u->count++] = (struct fxt_execution){.program = program, .pid = pid, .count = 1};
+	u->list[u->count++] = (struct fxt_execution){
+		.program = program,
+		.pid = pid,
+		.teller = teller->pid,
+		.teller_tid = teller->tid,
+		.at_ticks = fxt_commit_ticks(rec),
+		.count = 1,
+		.why = why ? fxt_format("it %.*s", (int)why->bytes, why->text) : NULL};
 	process(u, pid)->value[1] = u->count;
+}
+
+void fxt_untraced_why(struct fxt_untraced *u, const struct fxt_reader *r, const struct fxt_record *rec,
+		      uint64_t own)
+{
+	const struct fxt_text *path = fxt_argument_text(rec, "path"), *why = fxt_argument_text(rec, "reason");
+	struct fxt_execution *last = u->count ? &u->list[u->count - 1] : NULL;
+
+	if (!path || !why || !last || last->why || last->teller != own ||
+	    last->teller_tid != r->threads[rec->thread].tid || strlen(last->program) != path->bytes ||
+	    memcmp(last->program, path->text, path->bytes) != 0)
+		return;
+	last->why = fxt_format("it %.*s", (int)why->bytes, why->text);
 }
 
 static void take_child(struct fxt_untraced *u, const struct fxt_reader *r, const struct fxt_record *rec,
@@ -144,7 +168,7 @@ void fxt_untraced_take(struct fxt_untraced *u, const struct fxt_reader *r, const
 	if (target == own ? is_spawn(rec) : process(u, target)->value[0])
 		free(program);
 	else
-		add(u, target, program);
+		add(u, r, rec, target, program);
 }
 
 static int by_program(const void *a, const void *b)
@@ -162,35 +186,56 @@ static int by_count(const void *a, const void *b)
 	return x->count != y->count ? (x->count > y->count ? -1 : 1) : by_program(a, b);
 }
 
+void fxt_untraced_settle(struct fxt_untraced *u)
+{
+	size_t kept = 0;
+
+	if (u->is_settled)
+		return;
+	u->is_settled = true;
+	if (u->last_pid)
+		process(u, u->last_pid)->value[1] = u->last_place;
+	for (size_t i = 0; i < u->count; i++) {
+		struct fxt_execution *e = &u->list[i];
+
+		if (process(u, e->pid)->value[1] == i + 1) {
+			if (!e->why)
+				e->why = fxt_program_refusal(e->program);
+			u->list[kept++] = *e;
+		} else {
+			free(e->program);
+			free(e->why);
+		}
+	}
+	u->count = kept;
+}
+
+const char *fxt_untraced_reason(const struct fxt_execution *e)
+{
+	return e->why ? e->why
+		      : "it left no trace, as if its environment had no LD_PRELOAD, it could not reach the "
+			"files of the run, or it was killed as it began";
+}
+
 void fxt_untraced_finish(struct fxt_untraced *u)
 {
 	size_t kept = 0;
 
-	if (u->last_pid)
-		process(u, u->last_pid)->value[1] = u->last_place;
-	for (size_t i = 0; i < u->count; i++) {
-		if (process(u, u->list[i].pid)->value[1] == i + 1)
-			u->list[kept++] = u->list[i];
-		else
-			free(u->list[i].program);
-	}
-	u->count = kept;
-	if (!kept)
+	fxt_untraced_settle(u);
+	if (!u->count)
 		return;
 	qsort(u->list, u->count, sizeof(*u->list), by_program);
-	kept = 0;
 	for (size_t i = 0; i < u->count; i++) {
 		if (kept && strcmp(u->list[kept - 1].program, u->list[i].program) == 0) {
 			u->list[kept - 1].count++;
 			free(u->list[i].program);
+			free(u->list[i].why);
 		} else {
 			u->list[kept++] = u->list[i];
 		}
 	}
 	u->count = kept;
 	qsort(u->list, u->count, sizeof(*u->list), by_count);
-	for (size_t i = 0; i < u->count; i++)
-		u->list[i].why = fxt_program_refusal(u->list[i].program);
 }
 
 void fxt_untraced_free(struct fxt_untraced *u)

@@ -8,6 +8,8 @@
 struct fxt_execution {
 	char *program;                  /* its name or path, as it was given to the call */
 	uint64_t pid;                   /* the process that became it */
+	/* the process and the thread that tell of it, and when it was executed */
+	uint64_t teller, teller_tid, at_ticks;
 	/* how often it was executed; set by fxt_untraced_finish(), which joins those that are alike */
 	uint64_t count;
 	char *why;                      /* the reason, as a clause; NULL: not known */
@@ -25,6 +27,7 @@ struct fxt_untraced {
 	/* a process whose last part came first, and the place (as in `processes`) of what it executed
 	 * after that part */
 	uint64_t last_pid, last_place;
+	bool is_settled;
 };
 
 /* Begins a part of that process, which shows that the program it executed last is traced. Parts of one
@@ -49,6 +52,16 @@ void fxt_untraced_stayed(struct fxt_untraced *u, uint64_t pid);
  * child of a vfork is known to have made it. It is asked before the event is taken. */
 bool fxt_untraced_executes(const struct fxt_untraced *u, const struct fxt_reader *r,
 			   const struct fxt_record *rec, uint64_t own);
+
+/* Takes an instant by which the agent says why a program that process `own` has just spawned is untraced. */
+void fxt_untraced_why(struct fxt_untraced *u, const struct fxt_reader *r, const struct fxt_record *rec,
+		      uint64_t own);
+
+/* Reduces the list to the executions that no part came of, and finds out why. */
+void fxt_untraced_settle(struct fxt_untraced *u);
+
+/* Returns the reason, also where it is not known. */
+const char *fxt_untraced_reason(const struct fxt_execution *e);
 
 /* Reduces the list to the programs that left no trace, each once, the most frequent first. */
 void fxt_untraced_finish(struct fxt_untraced *u);

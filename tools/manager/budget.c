@@ -14,6 +14,7 @@
 #endif
 
 #include "client.h"
+#include "tools/common/host_clock.h"
 #include "tools/common/kernel_clock.h"
 #include "tools/common/message.h"
 #include "writer/buffer.h"
@@ -178,7 +179,7 @@ static void put(struct fxt_client *p, struct fxt_session *session, enum fxt_even
 		const struct fxt_args *args)
 {
 	uint64_t record[64];
-	size_t words = fxt_encode_event(record, 64, type, fxt_clock_ns(CLOCK_BOOTTIME),
+	size_t words = fxt_encode_event(record, 64, type, fxt_host_now_ns(),
 					(struct fxt_thread_ref){0, p->koid, p->koid}, FXT_INLINE("agent", 5),
 					FXT_INLINE(name, strlen(name)), *args, 0);
 

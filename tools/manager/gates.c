@@ -5,6 +5,7 @@
 
 #include "gates.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -12,10 +13,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "tools/common/host_clock.h"
 #include "tools/common/message.h"
 #include "writer/provider.h"
 
 enum { PAGE = 4096 };
+
+static_assert(sizeof(pthread_mutex_t) <= FXT_MANAGER_REAL, "the lock is in front of what else the page has");
 
 /* Linux 5.1 has this seal; older headers lack the name, and older kernels refuse it. */
 #ifndef F_SEAL_FUTURE_WRITE
@@ -52,6 +56,8 @@ bool fxt_gates_make(struct fxt_gates *gates)
 		close(gates->fd);
 		return false;
 	}
+	*(int64_t *)(void *)(gates->memory + (size_t)FXT_MANAGER_PAGE * PAGE + FXT_MANAGER_REAL) =
+		fxt_host_real_ns();
 	gates->count = FXT_MANAGER_PAGE + 1;
 	gates->free_count = 0;
 	return true;

@@ -24,6 +24,7 @@
 
 #include "init.h"
 #include "record.h"
+#include "tools/common/host_clock.h"
 #include "tools/common/kernel_clock.h"
 #include "tools/common/message.h"
 #include "tools/programs/program.h"
@@ -247,7 +248,7 @@ int fxt_keep_run(struct fxt_kept *k, struct fxt_run *run, fxt_run_meanwhile *mea
 		meanwhile(context, k->pid);
 	while (poll(&one, 1, -1) < 0 && errno == EINTR)
 		;
-	run->end_ns = fxt_clock_ns(CLOCK_BOOTTIME);
+	run->end_ns = fxt_host_now_ns();
 	run->wall_ns = fxt_clock_ns(CLOCK_MONOTONIC) - start_ns;
 	status = status_of(k->process);
 	close(k->process);

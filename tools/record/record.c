@@ -233,6 +233,7 @@ static int record(struct fxt_record_options *o)
 	}
 	r->options = o;
 	r->saver.merge = &r->merge;
+	r->merge.follows = fxt_record_wants_all(o) ? FXT_FOLLOWS_ALL : FXT_FOLLOWS_SOME;
 	r->merge.lacks_perfetto = o->lacks_perfetto;
 	r->agent = fxt_agent_path(o->agent);
 	r->stands_for = getpid();

@@ -59,6 +59,10 @@ void fxt_record_environment(const struct fxt_record_options *o, const char *agen
  * kernel tells of it. Returns the exit status. */
 int fxt_record_watch(const struct fxt_record_options *o);
 
+/* Returns whether all descendants were to be traced. Some may have been left out on purpose, and those of a
+ * dormant program have no file. */
+bool fxt_record_wants_all(const struct fxt_record_options *o);
+
 /* Prints one line of summary on standard error, and advice if the trace is large. */
 void fxt_record_summary(const struct fxt_record_options *o, const struct fxt_merge *m,
 			const struct fxt_run *run, const char *path);

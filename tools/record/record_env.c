@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "record.h"
+#include "tools/common/host_clock.h"
 #include "tools/common/message.h"
 
 static void set(const char *name, const char *value)
@@ -61,6 +62,16 @@ static void set_namespace(void)
 	free(value);
 }
 
+/* Sets the variable by which a process in a time namespace that cannot read how far its clock is ahead finds
+ * that out (clock_offset.h of the agent). */
+static void set_clock(void)
+{
+	char *value = fxt_format("%" PRId64, fxt_host_real_ns());
+
+	set("FXT_CLOCK", value);
+	free(value);
+}
+
 void fxt_record_environment(const struct fxt_record_options *o, const char *agent,
 			    const char *parts_directory, const char *sanitizer, const char *manager,
 			    const char *key)
@@ -106,6 +117,7 @@ void fxt_record_environment(const struct fxt_record_options *o, const char *agen
 	unsetenv("FXT_SHARED");
 	set("FXT_SHARED", o->shared);
 	set_namespace();
+	set_clock();
 	set("FXT_TRIGGER_KEEP", o->trigger_keep);
 	if (o->quiet)
 		set("FXT_QUIET", "1");

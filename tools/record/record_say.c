@@ -128,6 +128,17 @@ static void summary_json(const struct fxt_merge *m, const struct fxt_run *run, c
 	fxt_json_u64(&j, "blocks_not_kept", m->lost[FXT_LOSS_BLOCKS]);
 	fxt_json_u64(&j, "stacks_not_kept", m->lost[FXT_LOSS_STACKS]);
 	fxt_json_u64(&j, "given_up", m->given_up);
+	fxt_json_array(&j, "untraced");
+	for (size_t i = 0; i < m->untraced.count && m->follows == FXT_FOLLOWS_ALL; i++) {
+		const struct fxt_execution *e = &m->untraced.list[i];
+
+		fxt_json_object(&j, NULL);
+		fxt_json_string(&j, "program", e->program);
+		fxt_json_u64(&j, "processes", e->count);
+		fxt_json_string(&j, "reason", fxt_untraced_reason(e));
+		fxt_json_end(&j);
+	}
+	fxt_json_end(&j);
 	fxt_json_array(&j, "still_running");
 	for (size_t i = 0; i < run->left_count; i++) {
 		fxt_json_object(&j, NULL);
@@ -184,9 +195,7 @@ static void say(const struct fxt_merge *m, const char *duration, const char *pat
 	free(lost);
 }
 
-/* Returns whether all descendants were to be traced. Some may have been left out on purpose, and those
- * of a dormant program have no file. */
-static bool wants_all(const struct fxt_record_options *o)
+bool fxt_record_wants_all(const struct fxt_record_options *o)
 {
 	const char *follow = o->follow ? o->follow : getenv("FXT_FOLLOW"),
 		   *start = o->start ? o->start : getenv("FXT_START");
@@ -206,11 +215,7 @@ static void say_untraced(const struct fxt_untraced *u)
 
 		who = e->count == 1 ? fxt_format("process %" PRIu64, e->pid)
 				    : fxt_format("%" PRIu64 " processes", e->count);
-		fxt_error(
-			program, "%s ran it untraced: %s", who,
-			e->why ? e->why
-			       : "it left no trace, as if its environment had no LD_PRELOAD "
-				 "or it was killed as it began");
+		fxt_error(program, "%s ran it untraced: %s", who, fxt_untraced_reason(e));
 		free(who);
 		free(program);
 	}
@@ -228,7 +233,7 @@ void fxt_record_summary(const struct fxt_record_options *o, const struct fxt_mer
 	say_damaged(m);
 	if (o->quiet)
 		return;
-	if (wants_all(o))
+	if (fxt_record_wants_all(o))
 		say_untraced(&m->untraced);
 	say_left(run);
 	say(m, fxt_duration(run->wall_ns).text, path);

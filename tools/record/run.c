@@ -19,6 +19,7 @@
 #include "init.h"
 #include "shared_memory.h"
 #include "signals.h"
+#include "tools/common/host_clock.h"
 #include "tools/common/kernel_clock.h"
 #include "tools/common/message.h"
 #include "tools/programs/program.h"
@@ -98,7 +99,7 @@ static void wait_for(struct fxt_run *run, struct fxt_signals *signals)
 	int status = 0;
 
 	fxt_signals_reap(signals, &status);
-	run->end_ns = fxt_clock_ns(CLOCK_BOOTTIME);
+	run->end_ns = fxt_host_now_ns();
 	run->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 	run->status = run->signal ? 128 + run->signal : WEXITSTATUS(status);
 }

@@ -208,6 +208,7 @@ static void take_event(struct fxt_report *report, const struct fxt_record *rec)
 
 	fxt_gaps_take(&report->gaps, rec);
 	fxt_budget_steps_take(&report->budget, report->r, rec);
+	fxt_unseen_take(&report->unseen, report->r, rec);
 	fxt_left_out_take(&report->left_out, report->r, rec);
 	if (end_of(report, rec, &key_ns))
 		fxt_order_add(&report->ends, rec, key_ns);
@@ -424,6 +425,7 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 	report->files.objects = report->waits.objects = report->contention.objects = &report->objects;
 	while (fxt_reader_next(r, &rec)) {
 		fxt_overview_take(&report->overview, r, &rec);
+		fxt_wall_clock_take(&report->wall_clock, r, &rec);
 		if (!rec.known || rec.damaged)
 			continue;
 		if (fxt_provider_is_kernel(rec.provider)) {

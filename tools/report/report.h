@@ -29,6 +29,7 @@
 #include "tools/reading/order.h"
 #include "tools/analysis/overview.h"
 #include "tools/analysis/processor_time.h"
+#include "tools/analysis/unseen.h"
 #include "tools/callers/failures.h"
 #include "tools/callers/heap_askers.h"
 #include "tools/callers/stack_sums.h"
@@ -52,6 +53,7 @@ struct fxt_report_options {
 	size_t top;                     /* lines of each section */
 	const char *categories;         /* a list as FXT_CATEGORIES takes it; NULL: all */
 	bool json;
+	bool utc;                       /* tell times of day */
 	/* Functions are sorted by the samples that they ran in, or by all that they are in (TOTAL); see
 	 * heap_askers.h for the heap. Calls and waits are sorted by time, or by number (COUNT). */
 	enum fxt_sort sort;
@@ -391,6 +393,7 @@ struct fxt_report {
 	struct fxt_ends process_ends;
 	struct fxt_roles roles;
 	struct fxt_overview overview;
+	struct fxt_wall_clock wall_clock;
 	struct fxt_objects objects;
 	struct fxt_calls calls;
 	struct fxt_calls agent;         /* the agent's own work, which is an event of category agent */
@@ -398,6 +401,7 @@ struct fxt_report {
 	struct fxt_contention contention;
 	struct fxt_lock_orders lock_orders;
 	struct fxt_budget_steps budget;
+	struct fxt_unseen unseen;
 	struct fxt_left_out left_out;
 	struct fxt_gaps gaps;
 	struct fxt_heaps heaps;

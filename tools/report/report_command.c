@@ -84,6 +84,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'c': in->options.categories = arg; return 0;
 	case 'j': in->options.json = true; return 0;
+	case 'u': in->options.utc = true; return 0;
 	case 's': parse_sort(in, arg, state); return 0;
 	case OPTION_WRAPPERS: in->options.wrappers = arg; return 0;
 	case OPTION_FOLDED:
@@ -228,6 +229,7 @@ int fxt_command_report(int argc, char **argv)
 		 "Write stacks, a line each. WHAT is processor, heap, peak, allocated or waits", 0},
 		{"flame", OPTION_FLAME, "[WHAT:]FILE", 0, "Write a flame graph (SVG) of the same", 0},
 		FXT_DEBUG_DIR_OPTION,
+		{"utc", 'u', NULL, 0, "Times of day as well, in UTC", 0},
 		FXT_JSON_OPTION,
 		{0},
 	};
@@ -256,6 +258,7 @@ void fxt_report_free(struct fxt_report *report)
 	fxt_contention_free(&report->contention);
 	fxt_lock_orders_free(&report->lock_orders);
 	fxt_budget_steps_free(&report->budget);
+	fxt_unseen_free(&report->unseen);
 	fxt_left_out_free(&report->left_out);
 	fxt_gaps_free(&report->gaps);
 	fxt_heaps_free(&report->heaps);

@@ -135,6 +135,7 @@ static void put_trace(struct fxt_json *j, const struct fxt_report *report)
 	fxt_json_u64(j, "events", o->events);
 	fxt_json_u64(j, "first_ns", o->first_ns);
 	fxt_json_u64(j, "last_ns", o->last_ns);
+	fxt_wall_clock_json(&report->wall_clock, j, o->first_ns, o->last_ns);
 	put_account(j, report);
 	fxt_json_array(j, "categories");
 	for (size_t i = 0; i < o->category_count; i++)
@@ -447,6 +448,7 @@ void fxt_report_json(const struct fxt_report *report, FILE *out)
 	fxt_descriptors_json(&report->descriptors, &j, report->r, report->who);
 	fxt_failures_json(&report->failures, report->who, &j);
 	fxt_budget_steps_json(&report->budget, &j);
+	fxt_unseen_json(&report->unseen, report->r, &j);
 	fxt_left_out_json(&report->left_out, report->r, &j);
 	put_log(&j, report);
 	put_open_calls(&j, report);

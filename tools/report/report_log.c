@@ -84,10 +84,13 @@ void fxt_log_sort(struct fxt_log_lines *l)
 
 #define BEFORE_END " %10s  "
 
-void fxt_log_print(const struct fxt_log_lines *l, const struct fxt_reader *r, uint64_t end_ns,
-		   bool with_process, FILE *out)
+#define AT_UTC " %30s  "
+
+void fxt_log_print(const struct fxt_log_lines *l, const struct fxt_reader *r,
+		   const struct fxt_wall_clock *utc, uint64_t end_ns, bool with_process, FILE *out)
 {
-	enum { BEFORE_END_COLUMNS = 12, MOST_LINES = 3 };
+	enum { BEFORE_END_COLUMNS = 12, AT_UTC_COLUMNS = 32, MOST_LINES = 3 };
+	size_t time_columns = utc ? AT_UTC_COLUMNS : BEFORE_END_COLUMNS;
 	size_t width = 0, columns;
 	char *head;
 
@@ -106,15 +109,21 @@ void fxt_log_print(const struct fxt_log_lines *l, const struct fxt_reader *r, ui
 	columns = strlen(head);
 	width = columns > width + 2 ? columns : width + 2;
 	fxt_put_title(out, head, width - 2);
-	fprintf(out, BEFORE_END "line\n", "before end");
+	if (utc)
+		fprintf(out, AT_UTC "line\n", "at");
+	else
+		fprintf(out, BEFORE_END "line\n", "before end");
 	free(head);
 	for (size_t i = 0; i < l->count; i++) {
 		const struct fxt_log_line *line = &l->list[i];
 		char *thread = fxt_thread_label(r, line->thread, with_process);
 
 		fxt_put_label(out, thread, width - 2);
-		fprintf(out, BEFORE_END, fxt_duration(fxt_ns_between(line->at_ns, end_ns)).text);
-		fxt_put_wrapped(out, &line->message, width + 1 + BEFORE_END_COLUMNS, MOST_LINES);
+		if (utc)
+			fprintf(out, AT_UTC, fxt_utc(utc, line->at_ns).text);
+		else
+			fprintf(out, BEFORE_END, fxt_duration(fxt_ns_between(line->at_ns, end_ns)).text);
+		fxt_put_wrapped(out, &line->message, width + 1 + time_columns, MOST_LINES);
 		free(thread);
 	}
 }

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "tools/analysis/utc_time.h"
 #include "tools/reading/reader.h"
 
 struct fxt_log_line {
@@ -27,9 +28,9 @@ bool fxt_log_has_event(const struct fxt_record *rec);
 /* Takes a log record. Only the `keep` latest are kept. */
 void fxt_log_take(struct fxt_log_lines *l, const struct fxt_record *rec, size_t keep);
 void fxt_log_sort(struct fxt_log_lines *l);
-void fxt_log_print(const struct fxt_log_lines *l, const struct fxt_reader *r, uint64_t end_ns,
-		   bool with_process,
-		   FILE *out);
+/* Says of each line how long before the end it was written or, if `utc` is not NULL, when. */
+void fxt_log_print(const struct fxt_log_lines *l, const struct fxt_reader *r,
+		   const struct fxt_wall_clock *utc, uint64_t end_ns, bool with_process, FILE *out);
 void fxt_log_free(struct fxt_log_lines *l);
 
 #endif

@@ -266,6 +266,22 @@ static void print_killed(const struct fxt_report *report, FILE *out)
 	}
 }
 
+/* Prints when the trace began and ended. */
+static void print_utc(const struct fxt_report *report, FILE *out)
+{
+	const struct fxt_wall_clock *w = &report->wall_clock;
+
+	if (!w->is_known) {
+		fputs("the trace does not tell the time of day\n", out);
+		return;
+	}
+	fprintf(out, "from %s to %s", fxt_utc(w, report->overview.first_ns).text,
+		fxt_utc(w, report->overview.last_ns).text);
+	if (w->has_zone)
+		fprintf(out, ", local time %s", fxt_utc_zone(w).text);
+	fputc('\n', out);
+}
+
 static void print_head(const struct fxt_report *report, bool functions_are_next, bool heap_is_next, FILE *out)
 {
 	const struct fxt_overview *o = &report->overview;
@@ -275,9 +291,12 @@ static void print_head(const struct fxt_report *report, bool functions_are_next,
 	fprintf(out, "%zu process%s, %zu thread%s, %s events in %s\n", processes, processes == 1 ? "" : "es",
 		threads, threads == 1 ? "" : "s", fxt_count(o->events).text,
 		fxt_duration(o->events ? o->last_ns - o->first_ns : 0).text);
+	if (report->options.utc)
+		print_utc(report, out);
 	print_shares(o, report->r, out);
 	print_losses(report, out);
 	fxt_budget_steps_print(&report->budget, report->r, o, report->options.top, out);
+	fxt_unseen_print(&report->unseen, report->r, report->options.top, out);
 	print_agent(report, out);
 	print_killed(report, out);
 	fxt_threads_print_only(&report->threads, report->r, out);
@@ -336,7 +355,10 @@ static void print_descriptors(const struct fxt_report *report, FILE *out)
 
 static void print_log(const struct fxt_report *report, FILE *out)
 {
-	fxt_log_print(&report->log, report->r, report->overview.last_ns, report->has_processes, out);
+	const struct fxt_wall_clock *utc = &report->wall_clock;
+
+	fxt_log_print(&report->log, report->r, report->options.utc && utc->is_known ? utc : NULL,
+		      report->overview.last_ns, report->has_processes, out);
 }
 
 static void print_open(const struct fxt_report *report, FILE *out)

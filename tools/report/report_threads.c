@@ -125,14 +125,20 @@ static void take_open(struct fxt_thread_times *t, struct fxt_reader *r, struct f
 }
 
 /* Extends the life of a first thread to the end of its process. What it did after its last call is not
- * seen, but when it ended is. */
+ * seen, but when it ended is. What it did as a program that ran untraced is nothing that can be told. */
 static void live_to_the_end(struct fxt_thread_time *one, const struct fxt_reader *r, uint32_t place,
 			    const struct fxt_ends *ends)
 {
 	const struct fxt_trace_thread *thread = &r->threads[place];
 	uint64_t end_ns = fxt_ends_thread_ns(ends, r, place);
+	uint64_t untraced_ns = fxt_ends_untraced_ns(ends, thread->pid);
 	int signal;
 
+	if (untraced_ns) {
+		if (one->has_events && one->last_ns > untraced_ns)
+			one->last_ns = untraced_ns;
+		return;
+	}
 	if (one->has_events && thread->pid == thread->tid && end_ns > one->last_ns &&
 	    fxt_ends_known(ends, thread->pid, &signal))
 		one->last_ns = end_ns;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "tools/common/host_clock.h"
 #include "tools/common/kernel_clock.h"
 #include "tools/common/command.h"
 #include "tools/common/message.h"
@@ -154,7 +155,7 @@ static bool begin(struct top *t)
 
 	do {
 		t->begin_ns = fxt_now_ns();
-		t->begin_trace_ns = fxt_clock_ns(CLOCK_BOOTTIME);
+		t->begin_trace_ns = fxt_host_now_ns();
 		if (!catch_up(t))
 			return false;
 	} while (++round < ROUNDS && fxt_now_ns() - t->begin_ns > t->interval_ns / 2);
@@ -170,7 +171,7 @@ static int watch(struct top *t)
 	uint64_t shown = 0;
 
 	while (goes_on && await_end(t)) {
-		uint64_t now_ns = fxt_now_ns(), trace_ns = fxt_clock_ns(CLOCK_BOOTTIME);
+		uint64_t now_ns = fxt_now_ns(), trace_ns = fxt_host_now_ns();
 
 		fxt_top_next(&t->sums, t->begin_trace_ns);
 		if (!catch_up(t))

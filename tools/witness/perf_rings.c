@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "perf_events.h"
-#include "tools/common/kernel_clock.h"
+#include "tools/common/host_clock.h"
 #include "tools/common/message.h"
 
 enum {
@@ -260,7 +260,7 @@ void fxt_perf_take(struct fxt_perf *perf, bool is_end, fxt_perf_handler *handler
 	size_t i, oldest;
 
 	pthread_mutex_lock(&perf->lock);
-	until_ns = is_end ? UINT64_MAX : fxt_clock_ns(CLOCK_BOOTTIME) - LATE_NS;
+	until_ns = is_end ? UINT64_MAX : fxt_host_now_ns() - LATE_NS;
 	for (i = 0; i < perf->count; i++) {
 		hand_over(perf, &perf->rings[i]);
 		drain(perf, &perf->rings[i]);

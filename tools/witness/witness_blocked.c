@@ -15,7 +15,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "tools/common/kernel_clock.h"
+#include "tools/common/host_clock.h"
 #include "tools/common/message.h"
 #include "witness_stacks.h"
 
@@ -170,7 +170,7 @@ static size_t add_awaited(struct fxt_witness_trace *w, uint32_t pid, const char 
 
 static void put_thread(struct fxt_witness_trace *w, uint32_t pid, uint32_t tid)
 {
-	struct fxt_perf_record thread = {.pid = pid, .tid = tid, .time_ns = fxt_clock_ns(CLOCK_BOOTTIME)};
+	struct fxt_perf_record thread = {.pid = pid, .tid = tid, .time_ns = fxt_host_now_ns()};
 	char doing[TEXT_BYTES], channel[TEXT_BYTES], after[TEXT_BYTES], *call = NULL;
 	const char *state = state_of(pid, tid);
 	struct fxt_arg list[FXT_WITNESS_MORE_ARGS];

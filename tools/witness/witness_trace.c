@@ -12,6 +12,7 @@
 #include <uthash.h>
 
 #include "tools/common/hash.h"
+#include "tools/common/host_clock.h"
 #include "tools/common/kernel_clock.h"
 #include "tools/common/message.h"
 #include "tools/reading/reader.h"
@@ -128,6 +129,24 @@ static void tell(struct fxt_witness_trace *w, const struct fxt_perf_record *reco
 	w->is_told = true;
 }
 
+/* Ties the clock to the time of day, as the agent does (agent/clock/wall_clock.h). */
+static void put_clock(struct fxt_witness_trace *w)
+{
+	uint64_t words[32], now_ns = fxt_host_now_ns(), utc_ns = now_ns + (uint64_t)fxt_host_real_ns();
+	time_t seconds = (time_t)(utc_ns / 1000000000);
+	struct tm local = {0};
+	struct fxt_arg list[] = {
+		{FXT_ARG_UINT64, FXT_INLINE("boottime_ns", 11), .u64 = now_ns},
+		{FXT_ARG_UINT64, FXT_INLINE("utc_ns", 6), .u64 = utc_ns},
+		{FXT_ARG_INT32, FXT_INLINE("zone_s", 6), .i32 = 0}};
+
+	localtime_r(&seconds, &local);
+	list[2].i32 = (int32_t)local.tm_gmtoff;
+	fxt_witness_put(w, words,
+			fxt_encode_kernel_object(words, 32, FXT_OBJECT_CLOCK, FXT_CLOCK_KOID,
+						 FXT_INLINE("clock", 5), (struct fxt_args){3, list}));
+}
+
 void fxt_witness_trace_begin(struct fxt_witness_trace *w, FILE *out, const struct fxt_witness_wish *wish,
 			     const struct fxt_perf *perf)
 {
@@ -145,6 +164,7 @@ void fxt_witness_trace_begin(struct fxt_witness_trace *w, FILE *out, const struc
 		fxt_encode_provider_info(words, 8, FXT_KERNEL_PROVIDER_ID, provider, strlen(provider)));
 	fxt_witness_put(w, words, fxt_encode_provider_section(words, 8, FXT_KERNEL_PROVIDER_ID));
 	fxt_witness_put(w, words, fxt_encode_initialization(words, 8, 1000000000));
+	put_clock(w);
 }
 
 /* -- Names ------------------------------------------------------------------------------------- */
@@ -193,7 +213,7 @@ void fxt_witness_trace_know(struct fxt_witness_trace *w, uint32_t pid)
 	free(path);
 	/* If none of its threads runs, this tells how long that was so. */
 	tell(w, &(struct fxt_perf_record){
-			.pid = pid, .tid = pid, .time_ns = fxt_clock_ns(CLOCK_BOOTTIME)});
+			.pid = pid, .tid = pid, .time_ns = fxt_host_now_ns()});
 }
 
 /* Names a process or thread. `pid` is that of a thread's process. */
@@ -413,7 +433,7 @@ void fxt_witness_trace_take(void *context, const struct fxt_perf_record *record)
 
 void fxt_witness_trace_lost(struct fxt_witness_trace *w, uint64_t count)
 {
-	struct fxt_perf_record now = {.time_ns = fxt_clock_ns(CLOCK_BOOTTIME)};
+	struct fxt_perf_record now = {.time_ns = fxt_host_now_ns()};
 
 	if (count > w->lost)
 		put_lost(w, &now, count - w->lost);

@@ -1,0 +1,44 @@
+#!/bin/bash
+# What goes through rings of io_uring is not seen. The report says that there are rings, and how many
+# operations were submitted and completed: the program prints the same.
+# shellcheck source=lib.sh
+. "${abs_top_srcdir:?}/tests/e2e/lib.sh"
+need python3
+
+bare "$apps/rings" >/dev/null 2>&1
+test $? != 77 || skip "there is no io_uring here"
+
+# said FILE: prints what the report's JSON has, as the program prints it; and a line about its text.
+said()
+{
+	"$FXT" report --json "$1" | python3 -c '
+import json, sys
+sums = [0, 0, 0]
+for one in json.load(sys.stdin)["io_uring"]:
+    print(one["rings"], one["enters"], one["submitted"])
+    if one["completed"] != one["submitted"]:
+        print("but completed", one["completed"])
+    sums = [a + b for a, b in zip(sums, (one["rings"], one["enters"], one["submitted"]))]
+print("io_uring: %d rings, %d operations submitted and %d completed, %d calls;" %
+      (sums[0], sums[2], sums[2], sums[1]), "what goes through rings is not seen")' | LC_ALL=C sort
+	"$FXT" report "$1" | grep '^io_uring' | tr -d ' ' >line
+}
+
+for how in '' exec forks; do
+	for mode in streaming circular; do
+		# shellcheck disable=SC2086
+		"$FXT" record -q -m $mode -o rings.fxt -- "$apps/rings" $how >printed 2>err
+		is "rings $how: exit status" 0 $?
+		said rings.fxt >found
+		LC_ALL=C sort printed >expected
+		grep -v '^io_uring' found >numbers
+		same "rings $how, $mode" expected numbers
+		is "the report's line" "$(grep '^io_uring' found | tr -d ' ')" "$(cat line)"
+		valid rings.fxt
+	done
+	traced "alone$how" "$apps/rings" $how >printed
+	test "$how" != '' || is "without fxt record" "$(cat printed)" "$(said alone/*.fxt | grep -v io_uring)"
+	valid "alone$how"/*.fxt
+done
+"$FXT" record -q -o none.fxt -- true
+is "a program without rings" "" "$("$FXT" report none.fxt | grep io_uring)"
