@@ -132,8 +132,8 @@ static int map_memory(struct fxt_buffer *buffer, const struct fxt_buffer_config 
 
 static const struct fxt_storage_ops managed_ops;
 
-/* Makes tables that are large enough for the file in which the buffer goes on if the manager dies. That begins
- * with whole windows (buffer_leave.c), which the file's limit may be too small for. */
+/* Makes tables that are large enough for the file in which the buffer goes on if the manager dies. That
+ * begins with whole windows (buffer_leave.c), which the file's limit may be too small for. */
 static int make_tables(struct fxt_buffer *buffer)
 {
 	uint32_t limit = buffer->limit;

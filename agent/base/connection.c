@@ -211,8 +211,8 @@ static int say_stopped(int connection)
 	return send_message(connection, 0, -1);
 }
 
-/* Returns what it means that no message has come. A process that the manager can wake need not be started soon
- * after it was initialized. */
+/* Returns what it means that no message has come. A process that the manager can wake need not be started
+ * soon after it was initialized. */
 static int nothing_came(bool waits)
 {
 	return waits && !fxt_gate_manager_word() ? -ETIMEDOUT : -EAGAIN;

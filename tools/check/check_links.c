@@ -111,7 +111,9 @@ static void take_async(struct fxt_check *c, const struct fxt_link *l)
 		if (!is_instant)
 			remember(c, &c->asyncs, l->id, name);
 		if (!follows_nothing(c, &c->asyncs))
-			orphan(c, is_instant ? FXT_FAULT_ASYNC_INSTANT_ORPHAN : FXT_FAULT_ASYNC_END_ORPHAN, l);
+			orphan(c,
+			       is_instant ? FXT_FAULT_ASYNC_INSTANT_ORPHAN : FXT_FAULT_ASYNC_END_ORPHAN,
+			       l);
 	} else if (l->kind == FXT_EVENT_ASYNC_END && --s->value[0] == 0) {
 		name = s->value[1];
 		fxt_map_remove(&c->asyncs.live, s);
