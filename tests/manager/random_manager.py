@@ -134,7 +134,7 @@ class Session:
         elif request == STOPPED and p.state == "stopped":
             self.stopped(p)
         elif request is None and was != "ended":
-            self.ended(p)
+            self.ended(p, was != "waits")
 
     def helped(self, helper):
         """A helper of a provider hands the memory over, and has nothing else to say."""
@@ -276,11 +276,11 @@ class Session:
         if p.outstanding:
             p.save(self.rnd)
 
-    def ended(self, p):
+    def ended(self, p, has_session):
         if p.windows and not p.windows[-1].stopping_ns:
             p.windows[-1].stopping_ns = p.windows[-1].over_ns
         self.close_gate(p)
-        if p.memory:
+        if p.memory and has_session:
             self.parts.append(p.finish())
 
     def hold(self):
