@@ -246,6 +246,7 @@ class Session:
     def initialize(self, p):
         if p.memory:
             p.wraps = None
+            p.clear()
         p.mode, p.session, p.owed[INITIALIZED] = self.mode, self.number, p.owed[INITIALIZED] + 1
         size = self.rnd.choice((0, 1, 65536, 1 << 20, 1 << 20, 3 << 20, 64 << 20))
         p.send(INITIALIZE, self.mode | (WAITS if self.waits else 0), size | self.number << SESSION_SHIFT,
@@ -363,7 +364,8 @@ class Session:
     def finish(self):
         """The session is over: its archive is complete."""
         if self.is_started:
-            self.halt(self.rnd.choice((STOP, TERMINATE)))
+            # Who has not said STARTED yet need not answer TERMINATE.
+            self.halt(STOP if self.live("initialized") else self.rnd.choice((STOP, TERMINATE)))
         for p in self.live("stopped", "initialized", "waits"):
             p.send(TERMINATE)
             self.close_gate(p)

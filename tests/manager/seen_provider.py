@@ -181,8 +181,6 @@ class Seen:
         size = data64 & (1 << SESSION_SHIFT) - 1
         if self.memory:
             need(not descriptors and size == len(self.memory), "a second memory")
-            # It may have recorded for the last session until it heard of the end.
-            self.clear()
         else:
             need(len(descriptors) == 1, "INITIALIZED without a memory")
             self.map(descriptors[0], size)
