@@ -217,12 +217,19 @@ def sizes():
 
 
 def limited():
-    """The memory is no larger than the files of the program may be."""
+    """The memory is no larger than the files of the program may be, and neither is the file in which the
+    program goes on without its manager."""
     manager = Manager(1, 10, 1000, limit=3 << 20)
     manager.initialize(STREAMING, 64 << 20, 1)
     need(len(manager.memory) <= 3 << 20, f"{len(manager.memory)} bytes")
     manager.start()
+    manager.program.go_on(20)
+    manager.gates[:4] = bytes(4)
+    manager.end.close()
+    manager.program.go_on(2000)
     manager.program.end()
+    path = f"beside.{manager.program.process.pid}.fxt"
+    need(os.path.exists(path) and os.path.getsize(path) > 4096, "there is no file of the program's own")
 
 
 def soon_and_late():
