@@ -36,6 +36,13 @@ static const struct {
 	{FXT_FAULT_FLOW_END_ORPHAN, {EVENT(2, 2, 0, 1, 1, 2), 10, EVENT(3, 10, 0, 1, 1, 2), 11, 99}, 5},
 	{FXT_FAULT_ASYNC_END_ORPHAN, {EVENT(3, 7, 0, 1, 1, 2), 10, 99}, 3},
 	{FXT_FAULT_ASYNC_TWO_NAMES, {EVENT(3, 5, 0, 1, 1, 2), 10, 99, EVENT(3, 7, 0, 1, 1, 3), 11, 99}, 6},
+	/* An instant of an async has a name of its own, and does not give the async one. */
+	{FXT_FAULT_COUNT,
+	 {EVENT(3, 5, 0, 1, 1, 2), 10, 99, EVENT(3, 6, 0, 1, 1, 3), 11, 99, EVENT(3, 7, 0, 1, 1, 2), 12, 99},
+	 9},
+	{FXT_FAULT_ASYNC_INSTANT_ORPHAN,
+	 {EVENT(3, 6, 0, 1, 1, 3), 10, 99, EVENT(3, 5, 0, 1, 1, 2), 11, 99, EVENT(3, 7, 0, 1, 1, 2), 12, 99},
+	 9},
 };
 
 START_TEST(checks_what_is_meant)

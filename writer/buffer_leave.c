@@ -148,7 +148,9 @@ static void become_own(struct fxt_buffer *buffer, uint32_t chunks)
 		buffer->past[i].saved_at = FXT_IS_SAVED;
 	if (buffer->mode == FXT_STREAMING) {
 		atomic_store_explicit(&buffer->cursor, chunks, memory_order_relaxed);
-		buffer->limit = buffer->file_limit > chunks ? buffer->file_limit : chunks;
+		buffer->limit = buffer->file_limit > chunks && chunks % FXT_WINDOW_CHUNKS == 0
+					? buffer->file_limit
+					: chunks;
 	}
 	atomic_store_explicit(&buffer->extended, chunks, memory_order_relaxed);
 	atomic_store_explicit(&buffer->failure, 0, memory_order_relaxed);
@@ -167,6 +169,17 @@ static bool wait_for_takers(struct fxt_buffer *buffer)
 	return !atomic_load(&buffer->takers);
 }
 
+/* Returns how many chunks the file has at first: whole windows if it can go on in further ones, and otherwise
+ * those of the memory. */
+static uint32_t first_chunks(const struct fxt_buffer *buffer)
+{
+	uint32_t whole = (buffer->limit + FXT_WINDOW_CHUNKS - 1) / FXT_WINDOW_CHUNKS * FXT_WINDOW_CHUNKS;
+
+	if (buffer->mode != FXT_STREAMING || fxt_sys_is_past_limit(fxt_buffer_chunk_offset(buffer, whole)))
+		return buffer->limit;
+	return whole;
+}
+
 int fxt_buffer_leave_manager(struct fxt_buffer *buffer, const char *path)
 {
 	struct leaving leaving = {buffer, buffer->limit};
@@ -181,9 +194,7 @@ int fxt_buffer_leave_manager(struct fxt_buffer *buffer, const char *path)
 		fxt_sys_close(buffer->fd);
 	buffer->fd = -1;
 	memcpy(buffer->path, path, strlen(path) + 1);
-	if (buffer->mode == FXT_STREAMING)
-		leaving.chunks = (buffer->limit + FXT_WINDOW_CHUNKS - 1) / FXT_WINDOW_CHUNKS *
-				 FXT_WINDOW_CHUNKS;
+	leaving.chunks = first_chunks(buffer);
 	durable = fxt_lock(&buffer->durable_lock);
 	fxt_buffer_lay_regions(buffer);
 	leave_out_free(buffer);

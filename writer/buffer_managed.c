@@ -132,13 +132,15 @@ static int map_memory(struct fxt_buffer *buffer, const struct fxt_buffer_config 
 
 static const struct fxt_storage_ops managed_ops;
 
-/* Makes tables that are large enough for the file in which the buffer goes on if the manager dies. */
+/* Makes tables that are large enough for the file in which the buffer goes on if the manager dies. That
+ * begins with whole windows (buffer_leave.c), which the file's limit may be too small for. */
 static int make_tables(struct fxt_buffer *buffer)
 {
 	uint32_t limit = buffer->limit;
+	uint32_t whole = (limit + FXT_WINDOW_CHUNKS - 1) / FXT_WINDOW_CHUNKS * FXT_WINDOW_CHUNKS;
 	int error;
 
-	buffer->limit = buffer->file_limit;
+	buffer->limit = buffer->file_limit > whole ? buffer->file_limit : whole;
 	error = fxt_buffer_make_tables(buffer);
 	buffer->limit = limit;
 	return error;

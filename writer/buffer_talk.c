@@ -105,18 +105,30 @@ void fxt_buffer_hear(struct fxt_buffer *buffer, uint64_t now_ns)
 	fxt_unlock(&buffer->extend_lock, mask);
 }
 
+/* Returns whether three quarters of the connection's room are left: the kernel says then that it is writable.
+ * A manager that does not read may get alerts without end, and nothing else. */
+static bool has_plenty_of_room(const struct fxt_buffer *buffer)
+{
+	struct pollfd poll = {buffer->fd, POLLOUT, 0};
+	struct timespec none = {0, 0};
+
+	return FXT_SYSCALL5(SYS_ppoll, &poll, 1, &none, NULL, 0) == 1;
+}
+
 void fxt_managed_say(struct fxt_buffer *buffer, struct fxt_packet packet)
 {
 	long bytes;
 
 	do {
-		if (!has_connection(buffer))
+		if (!has_connection(buffer) ||
+		    (packet.request == FXT_PROVIDER_ALERT && !has_plenty_of_room(buffer)))
 			return;
 		bytes = FXT_SYSCALL6(SYS_sendto, buffer->fd, &packet, sizeof(packet),
 				     MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0);
 	} while (bytes == -EINTR);
-	/* The socket has room, because a request waits until the last one was answered. */
-	if (bytes != (long)sizeof(packet) && !(bytes == -EAGAIN && packet.request == FXT_PROVIDER_ALERT))
+	/* The socket has room for everything but alerts, because a request waits until the last one was
+	 * answered. */
+	if (bytes != (long)sizeof(packet))
 		end_with(buffer, -EPIPE);
 }
 

@@ -93,7 +93,7 @@ enum fxt_manager_request {
 	/* TRACE_PROVIDER_STOPPED: it records nothing any more, until the next FXT_MANAGER_START. */
 	FXT_PROVIDER_STOPPED = 0x3,
 	/* TRACE_PROVIDER_ALERT: reserved, data32 and data64 are the 14 bytes of the alert's name, filled up
-	 * with NUL. */
+	 * with NUL. It is left out where the manager has not read many others. */
 	FXT_PROVIDER_ALERT = 0x4,
 	/* Registry.RegisterProvider. data32: FXT_PROVIDER_VERSION; data64: the process's id in the trace.
 	 * Text: the program's name, of at most FXT_PROVIDER_NAME_BYTES. */
@@ -131,7 +131,8 @@ enum fxt_manager_request {
 	 * categories, as in FXT_CATEGORIES, of which the provider need not know all; empty: the provider's
 	 * own choice. */
 	FXT_MANAGER_INITIALIZE = 0x210,
-	/* Provider.Start. data32: enum fxt_buffer_disposition. data64: 1 if the manager has saved what was
+	/* Provider.Start, which may come right behind INITIALIZE or at any time after it.
+	 * data32: enum fxt_buffer_disposition. data64: 1 if the manager has saved what was
 	 * recorded in this session before, so that its trace has it; otherwise 0. Text: the categories
 	 * that are added to those of INITIALIZE, and behind FXT_START_LEAVES_OUT those that are left out. */
 	FXT_MANAGER_START = 0x211,

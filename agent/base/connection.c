@@ -12,10 +12,17 @@
 #include "agent/base/parts.h"
 #include "writer/apart.h"
 
-enum { ANSWER_SECONDS = 1, HIGH_DESCRIPTOR = 1000 };
+enum { HIGH_DESCRIPTOR = 1000 };
+
+/* How long a process waits for its manager in all: one that has been executed, before its first call; and one
+ * that waits already and is woken, in one of its calls. */
+static const struct timespec at_start = {1, 0}, when_woken = {0, 100 * 1000 * 1000};
 
 /* No manager takes a larger memory than this (tools/manager/client_memory.c), with all that is in it. */
 static const uint64_t MOST_BYTES = UINT64_C(4) << 30;
+
+/* The header of a memory and the table of its chunks take no more than that (provider.h). */
+enum { FRONT_BYTES = 1 << 20 };
 
 /* A message, in both directions. It is not on the stack, because a signal handler may have to make the
  * buffer; file_lock guards it. The last byte is for a NUL. */
@@ -34,7 +41,8 @@ static uint32_t begun_categories;       /* of the last START, before a budget le
 /* by which the manager knows this process, and those that it forks, again */
 static char token[FXT_PROVIDER_TOKEN_BYTES];
 static bool owes_started;               /* START has come, and was not answered yet */
-static bool has_session;                /* INITIALIZE has come: `session` and the configuration are its */
+static bool has_session;                /* INITIALIZE has come, and TERMINATE has not */
+static struct timespec patience;        /* how long this process still waits for answers */
 
 /* -- Messages ---------------------------------------------------------------------------------- */
 
@@ -90,16 +98,17 @@ static int send_message(int connection, size_t bytes, int descriptor)
 	return sent < 0 ? (int)sent : 0;
 }
 
-/* Waits `seconds` for a message. Its text ends with a NUL then. `*descriptor` is one that came along, or -1.
- * Signals are blocked, so nothing interrupts the wait. Returns 0 or a negative errno. */
-static int receive(int connection, int seconds, int *descriptor)
+/* Reads a message. If it `waits`, it does so while there is patience left: the system call takes off how long
+ * it has taken. The message's text ends with a NUL then. `*descriptor` is one that came along, or -1. Signals
+ * are blocked, so nothing interrupts the wait. Returns 0 or a negative errno. */
+static int receive(int connection, bool waits, int *descriptor)
 {
 	struct pollfd poll = {connection, POLLIN, 0};
-	struct timespec left = {seconds, 0};
+	struct timespec none = {0, 0};
 	union control control;
 	struct iovec data = {&message, sizeof(message) - 1};
 	struct msghdr header = {.msg_iov = &data, .msg_iovlen = 1};
-	long bytes = FXT_SYSCALL5(SYS_ppoll, &poll, 1, &left, NULL, 0);
+	long bytes = FXT_SYSCALL5(SYS_ppoll, &poll, 1, waits ? &patience : &none, NULL, 0);
 
 	*descriptor = -1;
 	if (bytes <= 0)
@@ -146,11 +155,13 @@ static int initialize(void)
 	fxt_agent.config.waits_for_manager = message.packet.data32 & FXT_BUFFERING_WAITS;
 	if (!own_bytes)
 		own_bytes = fxt_agent.config.buffer_bytes;
-	/* How large the memory shall be is a hint. */
+	/* How large the memory shall be is a hint. It may not be larger than files of this process. */
 	if (!bytes)
 		bytes = own_bytes;
 	if (bytes > MOST_BYTES)
 		bytes = MOST_BYTES;
+	while (bytes > FXT_BUFFER_MIN_BYTES && fxt_sys_is_past_limit(bytes + FRONT_BYTES))
+		bytes /= 2;
 	fxt_agent.config.buffer_bytes = bytes > FXT_BUFFER_MIN_BYTES ? bytes : FXT_BUFFER_MIN_BYTES;
 	session_categories = message.text[0] ? fxt_category_list(message.text, pass_over)
 					     : fxt_agent.config.own_categories;
@@ -193,23 +204,36 @@ static void set_initialized(const struct fxt_buffer *buffer)
 	message.packet.reserved = echo;
 }
 
-/* Reads messages and does what they say, until one starts the trace. Waits `seconds` for the first one, and
+/* Answers FXT_MANAGER_STOP. Returns 0 or a negative errno. */
+static int say_stopped(int connection)
+{
+	set_message(FXT_PROVIDER_STOPPED, 0, 0);
+	return send_message(connection, 0, -1);
+}
+
+/* Returns what it means that no message has come. A process that the manager can wake need not be started
+ * soon after it was initialized. */
+static int nothing_came(bool waits)
+{
+	return waits && !fxt_gate_manager_word() ? -ETIMEDOUT : -EAGAIN;
+}
+
+/* Reads messages and does what they say, until one starts the trace. It may wait for the first one, and waits
  * for those that have to follow another. Returns as fxt_connection_go_on(). */
-static int go_on(struct fxt_buffer *buffer, int seconds)
+static int go_on(struct fxt_buffer *buffer, bool waits)
 {
 	int descriptor, error;
 	bool is_new = false;
 
 	for (;;) {
-		error = receive(buffer->fd, seconds, &descriptor);
+		error = receive(buffer->fd, waits, &descriptor);
 		if (descriptor >= 0)
 			fxt_sys_close(descriptor);
 		if (error)
-			return error == -ETIMEDOUT && !seconds ? -EAGAIN : error;
+			return error == -ETIMEDOUT ? nothing_came(waits) : error;
 		switch (message.packet.request) {
 		case FXT_MANAGER_INITIALIZE:
-			seconds = ANSWER_SECONDS;
-			is_new = true;
+			waits = is_new = true;
 			error = initialize();
 			if (error)
 				return error;
@@ -218,21 +242,25 @@ static int go_on(struct fxt_buffer *buffer, int seconds)
 			error = send_message(buffer->fd, 0, -1);
 			break;
 		case FXT_MANAGER_START:
+			if (!has_session)
+				break;
 			fxt_managed_go_on(buffer, message.packet.data32 != FXT_RETAIN);
 			fxt_agent.begins_anew =
 				is_new || (message.packet.data32 != FXT_RETAIN && !message.packet.data64);
 			start();
 			return 0;
 		case FXT_MANAGER_STOP:
-			seconds = 0;
-			set_message(FXT_PROVIDER_STOPPED, 0, 0);
-			error = send_message(buffer->fd, 0, -1);
+			waits = false;
+			error = say_stopped(buffer->fd);
+			break;
+		case FXT_MANAGER_TERMINATE:
+			waits = has_session = false;
 			break;
 		case FXT_MANAGER_BUFFER_SAVED:
 			fxt_managed_saved(buffer, message.packet.data32);
 			break;
 		default:
-			seconds = 0;
+			break;
 		}
 		if (error)
 			return error;
@@ -241,10 +269,27 @@ static int go_on(struct fxt_buffer *buffer, int seconds)
 
 int fxt_connection_go_on(struct fxt_buffer *buffer)
 {
-	return go_on(buffer, 0);
+	patience = when_woken;
+	return go_on(buffer, false);
 }
 
 /* -- Beginning --------------------------------------------------------------------------------- */
+
+/* Waits for the answer to FXT_PROVIDER_REGISTER, and passes over other messages. Returns 0 or a negative
+ * errno. */
+static int receive_answer(int connection, int *descriptor)
+{
+	int error;
+
+	for (;;) {
+		error = receive(connection, true, descriptor);
+		if (error || message.packet.request == FXT_MANAGER_REGISTERED ||
+		    message.packet.request == FXT_MANAGER_INITIALIZE)
+			return error;
+		if (*descriptor >= 0)
+			fxt_sys_close(*descriptor);
+	}
+}
 
 /* Registers. Returns 0 if the manager's next message is FXT_MANAGER_INITIALIZE, which may be `message`
  * already; -EINPROGRESS if it has no use for this process yet; or another negative errno. */
@@ -258,7 +303,7 @@ static int register_here(int connection)
 	memcpy(message.text, fxt_agent.program, bytes);
 	error = send_message(connection, bytes, -1);
 	if (!error)
-		error = receive(connection, ANSWER_SECONDS, &descriptor);
+		error = receive_answer(connection, &descriptor);
 	if (error)
 		return error;
 	if (message.packet.request == FXT_MANAGER_REGISTERED) {
@@ -293,6 +338,7 @@ int fxt_connection_open(struct fxt_buffer *buffer)
 	set_message(0, 0, 0);
 	page = 0;
 	has_session = owes_started = false;
+	patience = at_start;
 	connection = open_connection(true);
 	if (connection < 0)
 		return connection;
@@ -385,47 +431,66 @@ int fxt_connection_fork(struct fxt_buffer *buffer, struct fxt_buffer_config *con
 }
 
 /* Takes over what FXT_MANAGER_INITIALIZE says. Sessions may have come and gone while this process waited, so
- * all messages are read, and the last of these counts. Returns 0, or -EAGAIN if there is no session now, or
- * another negative errno. */
+ * all messages are read, and the last session counts. It may have been started: then the answer to that is
+ * owed. Returns 0, or -EAGAIN if there is no session now, or another negative errno. */
 static int await_initialize(int connection)
 {
-	bool is_first = message.packet.request == FXT_MANAGER_REGISTERED && message.packet.data64;
-	bool any = false;
+	bool waits = message.packet.request == FXT_MANAGER_REGISTERED && message.packet.data64;
 	int descriptor, error = 0;
 
-	if (message.packet.request == FXT_MANAGER_INITIALIZE) {
-		error = initialize();
-		any = true;
-	}
-	while (!error) {
-		error = receive(connection, is_first && !any ? ANSWER_SECONDS : 0, &descriptor);
-		if (descriptor >= 0)
-			fxt_sys_close(descriptor);
+	/* This may be the answer to REGISTER itself. */
+	if (message.packet.request != FXT_MANAGER_INITIALIZE)
+		set_message(0, 0, 0);
+	owes_started = false;
+	for (;;) {
+		switch (message.packet.request) {
+		case FXT_MANAGER_INITIALIZE:
+			error = initialize();
+			waits = owes_started = false;
+			break;
+		case FXT_MANAGER_START:
+			if (has_session)
+				start();
+			break;
+		case FXT_MANAGER_STOP:
+			owes_started = false;
+			error = say_stopped(connection);
+			break;
+		case FXT_MANAGER_TERMINATE:
+			has_session = owes_started = false;
+			break;
+		default:
+			break;
+		}
+		if (!error)
+			error = receive(connection, waits, &descriptor);
 		if (error)
 			break;
-		if (message.packet.request == FXT_MANAGER_INITIALIZE)
-			error = initialize();
-		any = message.packet.request == FXT_MANAGER_INITIALIZE;
+		if (descriptor >= 0)
+			fxt_sys_close(descriptor);
 	}
-	if (error == -ETIMEDOUT && !is_first)
-		error = -EAGAIN;
 	set_message(0, 0, 0);
-	return any ? 0 : error;
+	if (error != -ETIMEDOUT || waits)
+		return error;
+	return has_session ? 0 : -EAGAIN;
 }
 
 int fxt_connection_make_buffer(struct fxt_buffer *buffer, struct fxt_buffer_config *config)
 {
 	struct making making = {buffer, config, !fxt_opens_here()};
-	int error = await_initialize(buffer->fd);
+	int error;
 
+	if (fxt_gate_is_lent())
+		patience = when_woken;
+	error = await_initialize(buffer->fd);
 	config->mode = fxt_agent.config.mode;
 	config->bytes = fxt_agent.config.buffer_bytes;
 	config->session = session;
 	config->waits = fxt_agent.config.wait_on_full || fxt_agent.config.waits_for_manager;
 	if (!error)
 		error = (int)fxt_apart(make_memory, &making);
-	if (!error)
-		error = go_on(buffer, ANSWER_SECONDS);
+	if (!error && !owes_started)
+		error = go_on(buffer, true);
 	if (error && error != -EAGAIN)
 		fxt_buffer_forget(buffer);
 	return error;

@@ -14,9 +14,9 @@ int fxt_connection_open(struct fxt_buffer *buffer);
 
 /* Makes the buffer in the mode and of the size that the manager wants, and for the categories that it
  * wants: these take the place of what fxt_agent.config had. `config` has the prologue. Returns 0 when the
- * manager has started the trace, or -EAGAIN if it has stopped it before. Returns another negative errno if
- * the manager has done neither within a second, or if the memory could not be made; the connection is
- * closed then. */
+ * manager has started the trace, or -EAGAIN if it may do so later: the process waits with its gate lent, and
+ * may have its buffer. Returns another negative errno if the manager has not said within a second of
+ * fxt_connection_open() what it wants, or if the memory could not be made; the connection is closed then. */
 int fxt_connection_make_buffer(struct fxt_buffer *buffer, struct fxt_buffer_config *config);
 
 /* Returns whether this process was forked by one that is, or was, connected to a manager, so that the next
@@ -38,8 +38,8 @@ int fxt_connection_wait_as_child(struct fxt_buffer *buffer);
 void fxt_connection_started(struct fxt_buffer *buffer);
 
 /* Reads what the manager has sent since it stopped the trace, and does it. Returns 0 when the trace is
- * started again, -EAGAIN if it is not yet, or another negative errno if the manager is gone or does not go
- * on within a second. */
+ * started again, -EAGAIN if it is not yet, or another negative errno if the manager is gone. It waits for
+ * a tenth of a second at most, for a START behind an INITIALIZE. */
 int fxt_connection_go_on(struct fxt_buffer *buffer);
 
 /* -- run_key.c -- */

@@ -198,7 +198,9 @@ bool fxt_agent_file(void)
 	/* In a forked child the gate is open before there is a buffer. Elsewhere it is opened next. */
 	if (atomic_load_explicit(&fxt_gate.mask, memory_order_relaxed))
 		fxt_connection_started(&fxt_agent.buffer);
-	return atomic_load_explicit(&fxt_agent.file_made, memory_order_relaxed);
+	/* A manager may have initialized this process and not started it yet. */
+	return atomic_load_explicit(&fxt_agent.file_made, memory_order_relaxed) &&
+	       atomic_load_explicit(&fxt_agent.recording, memory_order_relaxed) != FXT_WAITING;
 }
 
 void fxt_agent_join(void)

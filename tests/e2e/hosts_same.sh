@@ -182,7 +182,7 @@ exempt='allocates alone bad_arguments call_stacks call_trees comes_back count_th
 	descriptor_races descriptors handlers
 	holds host_all_numbers host_filtered host_killed_ending host_maps host_memory listens locks_itself
 	lasts noted obeys outlives owns progress
-	runs scribble signalled slow stepped stuck thread_names unreaped'
+	rounds runs scribble signalled slow stepped stuck thread_names unreaped'
 
 ulimit -c 0
 # This limit is the usual one; the agent's descriptors are behind it.

@@ -3,8 +3,9 @@
 # each of their records once. They end in every way, next to providers that lie, while the disk is full, and
 # until fxt serve is killed. FXT_SWITCHES is how often a provider turns from one half of its memory to the
 # other, FXT_WINDOWS how often a manager starts and stops a program, FXT_HOSTILE how often a provider lies in
-# each way, FXT_SESSIONS how many random sessions one has with a controller, FXT_SILENT how many connections
-# say nothing, and FXT_KILLS how often fxt serve is killed.
+# each way, FXT_SESSIONS how many random sessions one has with a controller, FXT_MANAGERS how many programs
+# have a manager that behaves at random, FXT_SILENT how many connections say nothing, and FXT_KILLS how often
+# fxt serve is killed.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
@@ -85,6 +86,9 @@ count comparison
 python3 "$players/protocol.py" "$seed" "${FXT_SESSIONS:-40}" || fail "protocol.py $seed ${FXT_SESSIONS:-40}"
 count comparison
 timeout 300 python3 "$players/manager_side.py" "${FXT_WINDOWS:-60}" || fail "manager_side.py"
+count comparison
+python3 "$players/random_manager.py" "$seed" "${FXT_MANAGERS:-6}" ||
+	fail "random_manager.py $seed ${FXT_MANAGERS:-6}"
 cd ..
 
 # -- Next to others --------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import fcntl
 import json
 import mmap
 import os
+import resource
 import select
 import socket
 import struct
@@ -18,7 +19,7 @@ import sys
 import time
 
 PACKET = struct.Struct("=HHIQ")
-STARTED, SAVE_BUFFER, STOPPED, REGISTER, INITIALIZED = 1, 2, 3, 0x200, 0x201
+STARTED, SAVE_BUFFER, STOPPED, ALERT, REGISTER, INITIALIZED = 1, 2, 3, 4, 0x200, 0x201
 BUFFER_SAVED, INITIALIZE, START, STOP, TERMINATE, REGISTERED = 0x100, 0x210, 0x211, 0x212, 0x213, 0x214
 ONESHOT, CIRCULAR, STREAMING = 0, 1, 2
 FREE, HELD, FULL, PAGES = range(4)
@@ -35,13 +36,14 @@ def need(condition, what):
 class Noted:
     """A running tests/apps/noted."""
 
-    def __init__(self, threads, burst, pause_us, most=100000):
+    def __init__(self, threads, burst, pause_us, most=100000, limit=resource.RLIM_INFINITY, **environment):
         self.threads, self.most = threads, most
         open("notes", "wb").close()
         self.process = subprocess.Popen(
             [APP, "notes", str(threads), str(most), str(burst), str(pause_us)], stdin=subprocess.PIPE,
             env={**os.environ, "LD_PRELOAD": AGENT, "FXT_MANAGER": os.path.abspath("side"), "FXT_QUIET": "1",
-                 "FXT_OUTPUT": "beside.%p.fxt"})
+                 "FXT_OUTPUT": "beside.%p.fxt", **environment},
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
 
     def counts(self):
         with open("notes", "rb") as file:
@@ -71,7 +73,7 @@ class Noted:
 class Manager:
     """A manager of one provider, whose page of gates is page 1."""
 
-    def __init__(self, threads, burst, pause_us):
+    def __init__(self, threads, burst, pause_us, answer=REGISTERED, **how):
         if os.path.exists("side"):
             os.unlink("side")
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -82,12 +84,12 @@ class Manager:
         fcntl.fcntl(fd, F_ADD_SEALS, 2 | 4)
         self.gates = mmap.mmap(fd, 2 * PAGE)
         self.gates[:4] = struct.pack("=I", os.getpid())
-        self.program = Noted(threads, burst, pause_us)
+        self.program = Noted(threads, burst, pause_us, **how)
         self.listener.settimeout(20)
         self.end, _ = self.listener.accept()
         self.end.settimeout(20)
         need(self.receive()[0] == REGISTER, "REGISTER")
-        socket.send_fds(self.end, [PACKET.pack(REGISTERED, 0, 1, 1) + b"0" * 16], [fd])
+        socket.send_fds(self.end, [PACKET.pack(answer, 0, 1, 1) + b"0" * 16], [fd])
         os.close(fd)
         self.memory, self.saved, self.trace, self.durable_saved, self.wraps = None, {}, bytearray(), 0, 0
 
@@ -98,12 +100,15 @@ class Manager:
         message, descriptors, _, _ = socket.recv_fds(self.end, 4096, 1)
         need(len(message) >= PACKET.size, "the program has closed the connection")
         packet = PACKET.unpack(message[:PACKET.size])
-        need(packet[1] == 0, f"{packet}: `reserved` is not 0")
+        need(packet[1] == 0 or packet[0] == ALERT, f"{packet}: `reserved` is not 0")
         return (*packet, descriptors)
 
-    def initialize(self, mode, size, session):
+    def initialize(self, mode, size, session, *more):
+        """Sends INITIALIZE, and what is to follow that at once, and takes the answer."""
         self.mode = mode
         self.send(INITIALIZE, mode, size | session << 48, b"io")
+        for packet in more:
+            self.send(*packet)
         request, _, page, told, descriptors = self.receive()
         need((request, page, told >> 48) == (INITIALIZED, 1, session), f"INITIALIZED: {request:#x} {told:#x}")
         size = told & (1 << 48) - 1
@@ -211,6 +216,73 @@ def sizes():
         need(manager.found(), f"{hint}: nothing was recorded")
 
 
+def limited():
+    """The memory is no larger than the files of the program may be, and neither is the file in which the
+    program goes on without its manager."""
+    manager = Manager(1, 10, 1000, limit=3 << 20)
+    manager.initialize(STREAMING, 64 << 20, 1)
+    need(len(manager.memory) <= 3 << 20, f"{len(manager.memory)} bytes")
+    manager.start()
+    manager.program.go_on(20)
+    manager.gates[:4] = bytes(4)
+    manager.end.close()
+    manager.program.go_on(2000)
+    manager.program.end()
+    path = f"beside.{manager.program.process.pid}.fxt"
+    need(os.path.exists(path) and os.path.getsize(path) > 4096, "there is no file of the program's own")
+
+
+def soon_and_late():
+    """START may come right behind INITIALIZE, or long after it, while the program goes on."""
+    manager = Manager(1, 10, 1000)
+    manager.initialize(STREAMING, 1 << 20, 1, (START, 1))
+    need(manager.step() == STARTED, "STARTED")
+    manager.program.end()
+    manager = Manager(2, 10, 1000)
+    manager.initialize(STREAMING, 1 << 20, 1)
+    manager.program.go_on(20)
+    manager.start()
+    manager.program.go_on(20)
+    need(manager.stop(), "STOP has no answer")
+    manager.save_all()
+    manager.program.end()
+    need(manager.found(), "nothing was recorded")
+
+
+def nonsense():
+    """A program waits no longer for a manager that says something else than what it waits for."""
+    for first in REGISTERED, 0x77:
+        manager = Manager(1, 10, 1000, answer=first)
+        for i in range(400):
+            try:
+                manager.send(0x77)
+            except BrokenPipeError:
+                break
+            if any(manager.program.counts()):
+                break
+            need(i < 399, "the program waits as long as its manager says anything")
+            time.sleep(0.02)
+        manager.program.go_on(1)
+        manager.end.close()
+        manager.program.end()
+
+
+def alerts():
+    """A manager that does not read for a while may find alerts left out, and nothing else."""
+    manager = Manager(2, 50, 100, FXT_TRIGGER="access>1ns")
+    manager.initialize(STREAMING, 1 << 20, 1)
+    manager.start()
+    manager.program.go_on(3000)
+    manager.send(STOP)
+    manager.program.go_on(3000)
+    heard = collections.Counter()
+    while not heard[STOPPED]:
+        heard[manager.step()] += 1
+    need(heard[ALERT] > 1 and set(heard) <= {ALERT, SAVE_BUFFER, STOPPED}, heard)
+    manager.start()
+    manager.program.end()
+
+
 def premature():
     """An answer to a request that was not sent says nothing: the program goes on to ask."""
     for first in 0, 1, None:
@@ -248,6 +320,6 @@ def windows(count):
 
 
 if __name__ == "__main__":
-    sizes()
-    premature()
+    for rule in sizes, limited, soon_and_late, nonsense, alerts, premature:
+        rule()
     print(f"{windows(int(sys.argv[1]))} calls in {sys.argv[1]} windows")

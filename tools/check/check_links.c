@@ -81,7 +81,8 @@ static void remember(struct fxt_check *c, struct fxt_links *links, uint64_t id, 
 		s->value[0] = whose;
 }
 
-/* -- Asyncs: a live id has the number that is open, and its category and name ----------------------- */
+/* -- Asyncs: a live id has the number that is open, and its category and name; an instant may have another
+ * name ---------------------------------------------------------------------------------------------- */
 
 static void begin_async(struct fxt_check *c, const struct fxt_link *l, uint64_t name)
 {
@@ -97,20 +98,21 @@ static void begin_async(struct fxt_check *c, const struct fxt_link *l, uint64_t 
 
 static void take_async(struct fxt_check *c, const struct fxt_link *l)
 {
+	bool is_instant = l->kind == FXT_EVENT_ASYNC_INSTANT;
 	uint64_t name = (uint64_t)l->category << 32 | l->name;
 	struct fxt_slot *s = fxt_map_find(&c->asyncs.live, l->id, 0);
 	const struct fxt_slot *past = s ? NULL : fxt_map_find(&c->asyncs.past, l->id, 0);
 
-	if ((s && s->value[1] != name) || (past && past->value[0] != name))
+	if (!is_instant && ((s && s->value[1] != name) || (past && past->value[0] != name)))
 		fxt_check_bad(c, FXT_FAULT_ASYNC_TWO_NAMES, l->offset, "id %" PRIu64, l->id);
 	if (l->kind == FXT_EVENT_ASYNC_BEGIN) {
 		begin_async(c, l, past ? past->value[0] : name);
 	} else if (!s) {
-		remember(c, &c->asyncs, l->id, name);
+		if (!is_instant)
+			remember(c, &c->asyncs, l->id, name);
 		if (!follows_nothing(c, &c->asyncs))
 			orphan(c,
-			       l->kind == FXT_EVENT_ASYNC_END ? FXT_FAULT_ASYNC_END_ORPHAN
-							      : FXT_FAULT_ASYNC_INSTANT_ORPHAN,
+			       is_instant ? FXT_FAULT_ASYNC_INSTANT_ORPHAN : FXT_FAULT_ASYNC_END_ORPHAN,
 			       l);
 	} else if (l->kind == FXT_EVENT_ASYNC_END && --s->value[0] == 0) {
 		name = s->value[1];
