@@ -88,6 +88,15 @@ void fxt_left_out_sort(struct fxt_left_out *l)
 		qsort(l->list, l->count, sizeof(*l->list), by_calls);
 }
 
+uint64_t fxt_left_out_calls(const struct fxt_left_out *l)
+{
+	uint64_t calls = l->other_calls;
+
+	for (size_t i = 0; i < l->count; i++)
+		calls += l->list[i].calls;
+	return calls;
+}
+
 void fxt_left_out_print(const struct fxt_left_out *l, const struct fxt_reader *r, FILE *out)
 {
 	uint64_t calls = l->other_calls, functions = l->other_functions;

@@ -29,6 +29,8 @@ struct fxt_json;
 /* Takes any event. */
 void fxt_left_out_take(struct fxt_left_out *l, struct fxt_reader *r, const struct fxt_record *rec);
 void fxt_left_out_sort(struct fxt_left_out *l);
+/* Returns how many calls of functions were left out, once they are sorted. */
+uint64_t fxt_left_out_calls(const struct fxt_left_out *l);
 /* Prints one line, or nothing if no function was left out. */
 void fxt_left_out_print(const struct fxt_left_out *l, const struct fxt_reader *r, FILE *out);
 void fxt_left_out_json(const struct fxt_left_out *l, const struct fxt_reader *r, struct fxt_json *j);

@@ -232,10 +232,11 @@ uint64_t fxt_overview_lost_of(const struct fxt_overview *o, const struct fxt_pro
 	return s ? s->value[0] : 0;
 }
 
-bool fxt_overview_any_lost(const struct fxt_overview *o)
+bool fxt_overview_any_call_lost(const struct fxt_overview *o, uint64_t functions_left_out)
 {
 	for (unsigned i = 0; i < FXT_LOSS_COUNT; i++) {
-		if (fxt_overview_lost(o, (enum fxt_loss_kind)i))
+		if (i != FXT_LOSS_DEPTH && fxt_overview_lost(o, (enum fxt_loss_kind)i) >
+						   (i == FXT_LOSS_FILTERED ? functions_left_out : 0))
 			return true;
 	}
 	return false;
@@ -393,7 +394,8 @@ size_t fxt_overview_threads(const struct fxt_overview *o, const struct fxt_reade
 	for (size_t i = 0; i < o->thread_count; i++) {
 		uint64_t lives = fxt_overview_lives(o, (uint32_t)i);
 
-		if (o->thread_events[i] && r->threads[i].pid != FXT_KERNEL_PROVIDER_ID)
+		if (o->thread_events[i] && r->threads[i].pid != FXT_KERNEL_PROVIDER_ID &&
+		    !r->threads[i].is_fiber)
 			n += lives ? lives : 1;
 	}
 	return n;

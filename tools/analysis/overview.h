@@ -80,8 +80,9 @@ uint64_t fxt_overview_lost_of(const struct fxt_overview *o, const struct fxt_pro
 /* Returns when the provider last dropped a record that was no function; 0: it has dropped none. What it had
  * before may have been freed and closed where nobody could write it down. A ring keeps lifetimes. */
 uint64_t fxt_overview_lost_until(const struct fxt_overview *o, const struct fxt_provider *provider);
-/* Returns whether any record was lost, for whatever cause. */
-bool fxt_overview_any_lost(const struct fxt_overview *o);
+/* Returns whether any call was lost, for whatever cause. Functions are none: neither those that nest too
+ * deep, nor `functions_left_out` of them that were left out (left_out.h). */
+bool fxt_overview_any_call_lost(const struct fxt_overview *o, uint64_t functions_left_out);
 /* Returns when the last loss of this cause was, in the trace's nanoseconds; 0: there was none. */
 uint64_t fxt_overview_lost_last_ns(const struct fxt_overview *o, enum fxt_loss_kind loss);
 

@@ -252,7 +252,8 @@ static void print_oddities(const struct fxt_process_heap *heap, FILE *out)
 enum { LABEL = 32 };
 #define FIGURES " %10s %12s %9s %9s  %s\n"
 
-void fxt_heaps_print(const struct fxt_heaps *h, const struct fxt_overview *o, size_t top, FILE *out)
+void fxt_heaps_print(const struct fxt_heaps *h, const struct fxt_overview *o,
+		     const struct fxt_left_out *left_out, size_t top, FILE *out)
 {
 	enum { LEAKING = 3 };
 	size_t shown = (top + 1) / 2;   /* most heaps take two lines */
@@ -282,7 +283,7 @@ void fxt_heaps_print(const struct fxt_heaps *h, const struct fxt_overview *o, si
 		free(program);
 	}
 	fxt_put_more(out, h->count, shown);
-	if (fxt_overview_any_lost(o))
+	if (fxt_overview_any_call_lost(o, fxt_left_out_calls(left_out)))
 		fputs("  calls are missing from this trace (see above), so these figures are not the whole\n",
 		      out);
 }

@@ -341,7 +341,7 @@ static void print_processor(const struct fxt_report *report, FILE *out)
 
 static void print_heap(const struct fxt_report *report, FILE *out)
 {
-	fxt_heaps_print(&report->heaps, &report->overview, report->options.top, out);
+	fxt_heaps_print(&report->heaps, &report->overview, &report->left_out, report->options.top, out);
 	fxt_heap_askers_print(&report->askers, &report->heap_stacks, report->who, report->has_processes,
 			      report->options.top, out);
 	fxt_leaks_print(&report->leaks, report->r, &report->heap_stacks, report->options.top, out);
