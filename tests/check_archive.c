@@ -19,7 +19,7 @@
 
 enum {
 	TURNS = 400,
-	LASTING = 6,                    /* programs that are there all the time; others have some calls each */
+	LASTING = 6,                    /* programs that are there all the time; others have a few calls */
 	SLOTS = 300,                    /* for lifetimes */
 	FRAMES = 400,
 	KEPT = 3,
@@ -295,7 +295,8 @@ static void run(const struct fxt_archive_keep_wish *wish)
 		bytes = bytes_of(r);
 		most = bytes > most ? bytes : most;
 		copy_and_judge(r, 0, wish->has_first || r->turns <= KEPT ? HAS_FIRST : LACKS_FIRST);
-		copy_and_judge(r, r->now_ns - random_below(r->now_ns / EACH_NS) * EACH_NS / 2, MAY_HAVE_FIRST);
+		copy_and_judge(r, r->now_ns - random_below(r->now_ns / EACH_NS) * EACH_NS / 2,
+			       MAY_HAVE_FIRST);
 	}
 	fxt_archive_close(&r->archive);
 	ck_assert(fxt_archive_keep_put_together(r->path));
