@@ -64,6 +64,8 @@ ANALYSIS_FILES = \
 	tools/analysis/left_out.h \
 	tools/analysis/made_names.c \
 	tools/analysis/made_names.h \
+	tools/analysis/loss_spans.c \
+	tools/analysis/loss_spans.h \
 	tools/analysis/nesting.c \
 	tools/analysis/nesting.h \
 	tools/analysis/objects.c \

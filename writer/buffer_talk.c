@@ -185,8 +185,16 @@ void fxt_managed_saved(struct fxt_buffer *buffer, uint32_t wraps)
 
 void fxt_buffer_tell_dropped(struct fxt_buffer *buffer, uint64_t records)
 {
-	if (buffer->managed)
-		atomic_store_explicit(&buffer->managed->num_records_dropped, records, memory_order_relaxed);
+	uint64_t told;
+
+	if (!buffer->managed)
+		return;
+	told = atomic_load_explicit(&buffer->managed->num_records_dropped, memory_order_relaxed);
+	/* Threads add what they drop themselves, but for the last few records. */
+	while (told < records && !atomic_compare_exchange_weak_explicit(
+					 &buffer->managed->num_records_dropped, &told, records,
+					 memory_order_relaxed, memory_order_relaxed))
+		;
 }
 
 void fxt_buffer_leaves(struct fxt_buffer *buffer, bool leaves)

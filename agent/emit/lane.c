@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "agent/base/loss_windows.h"
 #include "agent/base/parts.h"
 #include "agent/base/stack.h"
 #include "clock.h"
@@ -184,6 +185,19 @@ static void put_head(struct fxt_thread *thread, struct fxt_lane *lane, uint64_t 
 					   fxt_now(thread)));
 }
 
+/* Writes what the thread has lost, if it has lost anything, unless the record that is to come would have no
+ * room then. */
+static void put_losses(struct fxt_thread *thread, struct fxt_lane *lane, size_t words)
+{
+	uint64_t record[FXT_LOSS_WINDOW_WORDS];
+
+	if (lane->end - lane->at <= (ptrdiff_t)(words + FXT_LOSS_WINDOW_WORDS + 3 * FXT_LANE_SLACK_WORDS))
+		return;
+	words = fxt_loss_window(thread, record);
+	if (words)
+		put_first(lane, record, words);
+}
+
 unsigned fxt_lanes_left(struct fxt_lane *lowest, const struct fxt_lane *end)
 {
 	struct fxt_lane *lane;
@@ -256,6 +270,7 @@ static __attribute__((noinline)) enum outcome turn(struct fxt_thread *thread, st
 	fxt_lane_enter(lane, &chunk, ++thread->serial);
 	fxt_chunks_note(thread);
 	put_head(thread, lane, *waited_ns);
+	put_losses(thread, lane, words);
 	/* Recording may have ended meanwhile: fxt_threads_expire(). This record is written still. */
 	atomic_thread_fence(memory_order_seq_cst);
 	if (fxt_gate_is_lent())
@@ -368,8 +383,10 @@ struct fxt_lane *fxt_lane_turn(struct fxt_thread *thread, struct fxt_lane *lane,
 {
 	if (!fxt_has_no_room(thread, lane) || words > MOST_WORDS)
 		return find_room(thread, lane, words, is_call);
-	if (is_call && atomic_load_explicit(&fxt_gate.mask, memory_order_relaxed))
+	if (is_call && atomic_load_explicit(&fxt_gate.mask, memory_order_relaxed)) {
 		fxt_thread_dropped_again(thread);
+		fxt_loss_note(thread, true);
+	}
 	give_up(thread, lane, is_call);
 	return NULL;
 }

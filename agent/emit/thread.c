@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 
+#include "agent/base/loss_windows.h"
 #include "agent/base/koid.h"
 #include "agent/base/parts.h"
 #include "agent/base/stack.h"
@@ -114,6 +115,8 @@ void fxt_thread_dropped(struct fxt_thread *thread, enum fxt_loss why)
 		fxt_count_one(thread->counts.dropped);
 		*thread->counts.dropped_ns = now_ns;
 	}
+	if (why == FXT_LOSS_ROOM)
+		fxt_loss_note(thread, false);
 	fxt_agent_lost(why, now_ns);
 	if (why == FXT_LOSS_ROOM && thread->ready)
 		has_met_no_room(thread);

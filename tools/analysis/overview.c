@@ -117,6 +117,17 @@ static void take_reason(struct fxt_overview *o, const struct fxt_reader *r, cons
 		o->reason = fxt_strdup(loser->reason);
 }
 
+/* Takes what a thread has lost until it could write again. */
+static void take_span(struct fxt_overview *o, const struct fxt_reader *r, const struct fxt_record *rec)
+{
+	uint64_t to_ns = fxt_ns(rec->provider, rec->ticks), ns = fxt_argument_or(rec, "ns", 0);
+	struct fxt_loss_span span = {r->threads[rec->thread].pid, to_ns > ns ? to_ns - ns : 0, to_ns,
+				     fxt_argument_or(rec, "records", 0)};
+
+	if (span.records)
+		fxt_loss_spans_add(&o->spans, &span);
+}
+
 static bool is_async(const struct fxt_record *rec)
 {
 	return rec->subtype >= FXT_EVENT_ASYNC_BEGIN && rec->subtype <= FXT_EVENT_ASYNC_END;
@@ -165,6 +176,8 @@ static void take_event(struct fxt_overview *o, struct fxt_reader *r, const struc
 	}
 	if (rec->subtype == FXT_EVENT_COUNTER)
 		take_counter(o, r, rec);
+	else if (rec->subtype == FXT_EVENT_INSTANT && fxt_text_is(&rec->name, "lost"))
+		take_span(o, r, rec);
 	else if (rec->subtype == FXT_EVENT_INSTANT)
 		take_reason(o, r, rec);
 }
@@ -207,6 +220,7 @@ void fxt_overview_free(struct fxt_overview *o)
 	for (size_t i = 0; i < o->loser_count; i++)
 		free(o->losers[i].reason);
 	free(o->losers);
+	fxt_loss_spans_free(&o->spans);
 	fxt_map_free(&o->counters);
 	fxt_map_free(&o->lives);
 	*o = (struct fxt_overview){0};
@@ -337,6 +351,7 @@ size_t fxt_overview_losers(struct fxt_overview *o)
 		if (s->value[0] && s->value[1] > loser->last_ns)
 			loser->last_ns = s->value[1];
 	}
+	fxt_loss_spans_sort(&o->spans);
 	if (o->loser_count)
 		qsort(o->losers, o->loser_count, sizeof(*o->losers), by_pid);
 	for (i = 0; i < o->loser_count; i++) {

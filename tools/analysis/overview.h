@@ -4,6 +4,7 @@
 #ifndef FXT_TOOLS_OVERVIEW_H
 #define FXT_TOOLS_OVERVIEW_H
 
+#include "loss_spans.h"
 #include "tools/reading/reader.h"
 
 struct fxt_category_usage {
@@ -59,6 +60,7 @@ struct fxt_overview {
 	uint64_t room_waits, room_ns;
 	/* why records were lost, as the first instant says it; or NULL */
 	char *reason;
+	struct fxt_loss_spans spans;    /* when programs lost records */
 };
 
 /* Takes any record. */

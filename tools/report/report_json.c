@@ -57,6 +57,23 @@ static void put_causes(struct fxt_json *j, const struct fxt_overview *o)
 	fxt_json_end(j);
 }
 
+/* Puts the windows that the process's threads tell of. What is lost to the end is in none. */
+static void put_windows(struct fxt_json *j, const struct fxt_overview *o, uint64_t pid)
+{
+	size_t count;
+	const struct fxt_loss_span *list = fxt_loss_spans_of(&o->spans, pid, &count);
+
+	fxt_json_array(j, "windows");
+	for (size_t i = 0; i < count; i++) {
+		fxt_json_object(j, NULL);
+		fxt_json_u64(j, "first_ns", list[i].from_ns);
+		fxt_json_u64(j, "last_ns", list[i].to_ns);
+		fxt_json_u64(j, "records", list[i].records);
+		fxt_json_end(j);
+	}
+	fxt_json_end(j);
+}
+
 static void put_losers(struct fxt_json *j, const struct fxt_overview *o, const struct fxt_reader *r)
 {
 	fxt_json_array(j, "dropped_by_process");
@@ -74,6 +91,7 @@ static void put_losers(struct fxt_json *j, const struct fxt_overview *o, const s
 			fxt_json_null(j, "first_ns");
 		fxt_json_u64(j, "last_ns", loser->last_ns);
 		fxt_json_string(j, "reason", loser->reason);
+		put_windows(j, o, loser->pid);
 		fxt_json_end(j);
 	}
 	fxt_json_end(j);

@@ -145,6 +145,34 @@ static enum fxt_loss_kind worst_cause(const struct fxt_loser *loser)
 	return (enum fxt_loss_kind)worst;
 }
 
+enum { WINDOWS = 4 };
+
+/* Prints the windows in which a process lost records, if its threads tell of several, and what none of them
+ * has. Returns false if there is no more than one. */
+static bool print_windows(const struct fxt_overview *o, const struct fxt_loser *loser, FILE *out)
+{
+	size_t count;
+	const struct fxt_loss_span *list = fxt_loss_spans_of(&o->spans, loser->pid, &count);
+	uint64_t rest = loser->dropped;
+
+	for (size_t i = 0; i < count; i++)
+		rest -= list[i].records < rest ? list[i].records : rest;
+	if (count + (rest != 0) < 2)
+		return false;
+	for (size_t i = 0; i < count && i < WINDOWS; i++)
+		fprintf(out, ", %s from %s to %s", fxt_count(list[i].records).text,
+			fxt_duration(since(o, list[i].from_ns)).text,
+			fxt_duration(since(o, list[i].to_ns)).text);
+	if (count > WINDOWS)
+		fprintf(out, ", and in %zu more windows until %s", count - WINDOWS,
+			fxt_duration(since(o, list[count - 1].to_ns)).text);
+	if (rest)
+		fprintf(out, ", %s until %s", fxt_count(rest).text,
+			fxt_duration(since(o, loser->last_ns)).text);
+	fputc('\n', out);
+	return true;
+}
+
 /* Prints a process that lost records, as "in app 1234 (no room; buffer full: FXT_MAX_SIZE_MB), from 1.20 s to
  * 3.40 s". */
 static void print_loser(const struct fxt_overview *o, const struct fxt_reader *r,
@@ -155,9 +183,11 @@ static void print_loser(const struct fxt_overview *o, const struct fxt_reader *r
 
 	from = loser->first_ns ? fxt_format("from %s to", fxt_duration(since(o, loser->first_ns)).text)
 			       : fxt_strdup("until");
-	fprintf(out, "in %s%s%" PRIu64 " (%s%s%s), %s %s\n", program, *program ? " " : "", loser->pid,
+	fprintf(out, "in %s%s%" PRIu64 " (%s%s%s)", program, *program ? " " : "", loser->pid,
 		fxt_drop_causes[worst_cause(loser)], loser->reason ? "; " : "",
-		loser->reason ? loser->reason : "", from, fxt_duration(since(o, loser->last_ns)).text);
+		loser->reason ? loser->reason : "");
+	if (!print_windows(o, loser, out))
+		fprintf(out, ", %s %s\n", from, fxt_duration(since(o, loser->last_ns)).text);
 	free(from);
 	free(program);
 }

@@ -1,0 +1,85 @@
+/* See loss_spans.h. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "loss_spans.h"
+
+#include <stdlib.h>
+
+#include "tools/common/message.h"
+
+enum { MOST = 4096 };
+
+/* A manager that is behind lets a program write a little now and then: that is one window still. */
+static const uint64_t FIRST_GAP_NS = 10 * 1000 * 1000;
+
+static int by_process_and_time(const void *a, const void *b)
+{
+	const struct fxt_loss_span *x = a, *y = b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return x->from_ns != y->from_ns ? (x->from_ns < y->from_ns ? -1 : 1) : 0;
+}
+
+/* Joins windows that are sorted, and lie closer together than the gap. */
+static void join(struct fxt_loss_spans *s)
+{
+	size_t kept = 0;
+
+	for (size_t i = 1; i < s->count; i++) {
+		struct fxt_loss_span *last = &s->list[kept];
+		const struct fxt_loss_span *next = &s->list[i];
+
+		if (last->pid != next->pid || next->from_ns > last->to_ns + s->gap_ns) {
+			s->list[++kept] = *next;
+			continue;
+		}
+		last->records += next->records;
+		if (next->to_ns > last->to_ns)
+			last->to_ns = next->to_ns;
+	}
+	s->count = kept + 1;
+}
+
+void fxt_loss_spans_sort(struct fxt_loss_spans *s)
+{
+	if (!s->count)
+		return;
+	if (!s->gap_ns)
+		s->gap_ns = FIRST_GAP_NS;
+	qsort(s->list, s->count, sizeof(*s->list), by_process_and_time);
+	join(s);
+}
+
+void fxt_loss_spans_add(struct fxt_loss_spans *s, const struct fxt_loss_span *span)
+{
+	if (s->count >= MOST && s->count == s->capacity) {
+		fxt_loss_spans_sort(s);
+		/* Each process has one window in the end. */
+		for (unsigned i = 0; s->count > MOST / 2 && i < 40; i++) {
+			s->gap_ns *= 2;
+			join(s);
+		}
+	}
+	s->list = fxt_grow(s->list, &s->capacity, s->count + 1, sizeof(*s->list));
+	s->list[s->count++] = *span;
+}
+
+const struct fxt_loss_span *fxt_loss_spans_of(const struct fxt_loss_spans *s, uint64_t pid, size_t *count)
+{
+	size_t first = 0;
+
+	while (first < s->count && s->list[first].pid != pid)
+		first++;
+	for (*count = 0; first + *count < s->count && s->list[first + *count].pid == pid; ++*count)
+		;
+	return s->list + first;
+}
+
+void fxt_loss_spans_free(struct fxt_loss_spans *s)
+{
+	free(s->list);
+	*s = (struct fxt_loss_spans){0};
+}
