@@ -116,8 +116,6 @@ AGENT_SOURCES = \
 	agent/emit/in_progress.h \
 	agent/emit/lane.c \
 	agent/emit/lanes.h \
-	agent/base/loss_windows.c \
-	agent/base/loss_windows.h \
 	agent/emit/losses.c \
 	agent/emit/losses.h \
 	agent/emit/program_text.c \

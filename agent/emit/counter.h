@@ -30,4 +30,19 @@ void fxt_counter_add(uint64_t *slot, uint64_t name, uint32_t pid, uint64_t recor
 /* Returns the value of a slot, or 0 if it is a filler. */
 uint64_t fxt_counter_value(const uint64_t *slot);
 
+/* -- Windows of losses ------------------------------------------------------------------------- */
+
+/* A window lasts from where a thread finds no room for its records to where it does again. The trace has an
+ * instant for each, agent:lost: how many records the thread has dropped, and how long that took. The header
+ * of a memory that a manager saves has the sum meanwhile. */
+enum { FXT_LOSS_WINDOW_WORDS = 16 };
+
+/* Notes that the calling thread has dropped a record. If it `may_pass`, the thread drops many in a row, and
+ * the header need not be exact. */
+void fxt_loss_note(const struct fxt_thread *thread, bool may_pass);
+
+/* Writes the instant about what the calling thread has dropped since this function was last called, if
+ * anything. Returns its size in words; 0: there is none. `record` has FXT_LOSS_WINDOW_WORDS. */
+size_t fxt_loss_window(const struct fxt_thread *thread, uint64_t *record);
+
 #endif

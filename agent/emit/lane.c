@@ -2,10 +2,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "agent/base/loss_windows.h"
 #include "agent/base/parts.h"
 #include "agent/base/stack.h"
 #include "clock.h"
+#include "counter.h"
 #include "deferred.h"
 #include "in_progress.h"
 #include "sample.h"

@@ -9,7 +9,6 @@
 
 #include <pthread.h>
 
-#include "agent/base/loss_windows.h"
 #include "agent/base/koid.h"
 #include "agent/base/parts.h"
 #include "agent/base/stack.h"
