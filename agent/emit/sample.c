@@ -18,6 +18,7 @@ enum {
 	SAMPLE_THREAD_NS = 10 * 1000,
 	STATM_BYTES = 128,
 	HIGH_DESCRIPTOR = 1000,         /* programs use lower ones */
+	HIGH_STEP = 1024,               /* a program that has reached a number wants the next ones */
 };
 
 static const char statm[] = "/proc/self/statm";
@@ -81,11 +82,32 @@ bool fxt_sample_has(int fd)
 	       fxt_sample_is_file(&status);
 }
 
+static bool is_shared;                  /* the table of descriptors is the parent's too */
+
+void fxt_sample_is_shared(void)
+{
+	is_shared = true;
+}
+
 void fxt_sample_drop(int fd)
 {
-	if (!fxt_sample_has(fd) || (uint32_t)fxt_sys_getpid() != fxt_agent.pid)
+	if (is_shared || !fxt_sample_has(fd) || (uint32_t)fxt_sys_getpid() != fxt_agent.pid)
 		return;
 	atomic_store(&fxt_agent.statm_fd, -1);
+	fxt_sys_close(fd);
+}
+
+void fxt_sample_move(int fd)
+{
+	int moved;
+
+	if (!fxt_sample_has(fd) || (uint32_t)fxt_sys_getpid() != fxt_agent.pid)
+		return;
+	moved = fxt_file_dup_high(fd, fd + HIGH_STEP);
+	if (moved < 0)
+		moved = fxt_file_dup_high(fd, fd + 1);
+	/* Whoever reads meanwhile has either number, and both are open. */
+	atomic_store(&fxt_agent.statm_fd, moved < 0 ? -1 : moved);
 	fxt_sys_close(fd);
 }
 

@@ -38,6 +38,14 @@ bool fxt_sample_is_file(const struct stat *status);
  * the resident memory ends. Nothing is done in the child of a vfork. Any context. */
 void fxt_sample_drop(int fd);
 
+/* Says that this process has its parent's table of descriptors, in which it closes nothing: the file is the
+ * parent's. */
+void fxt_sample_is_shared(void);
+
+/* Moves the file away from its number `fd` to a higher one, or closes it if there is none. Nothing is done in
+ * the child of a vfork. Any context. */
+void fxt_sample_move(int fd);
+
 /* The bytes that the calls of all threads, living and ended, have read and written, and those of the heap
  * that they have not freed. */
 struct fxt_moved {

@@ -92,6 +92,25 @@ bool fxt_descriptor_give_up(void)
 	return true;
 }
 
+void fxt_descriptor_make_room(int number)
+{
+	const struct fxt_buffer *buffer = &fxt_agent.buffer;
+	int counters = atomic_load(&fxt_agent.statm_fd), trace = buffer->fd;
+	struct rlimit limit;
+
+	if (number < 0 || atomic_load(&fxt_agent.state) != FXT_ON || fxt_is_forbidden(FXT_NO_LOCKS) ||
+	    (uint32_t)fxt_sys_getpid() != fxt_agent.pid || fxt_sys_getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	/* What lies above the limit is in nobody's way. */
+	if (fxt_descriptor_is_near(number, counters) && (rlim_t)counters < limit.rlim_cur)
+		fxt_sample_move(counters);
+	if (!fxt_descriptor_is_near(number, trace) || (rlim_t)trace >= limit.rlim_cur)
+		return;
+	/* A file whose memory is private is written to all the time, and keeps its descriptor. */
+	if (buffer->managed || !buffer->in_memory || (rlim_t)trace + 1 < limit.rlim_cur)
+		fxt_descriptor_vacate(trace);
+}
+
 static bool is_one_of_ours(const struct stat *status)
 {
 	return (status->st_dev == fxt_agent.buffer.device && status->st_ino == fxt_agent.buffer.inode) ||

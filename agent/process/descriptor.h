@@ -57,6 +57,29 @@ FXT_COLD void fxt_descriptor_vacate(int fd);
  * and where nothing is recorded. Any context. */
 FXT_COLD bool fxt_descriptor_give_up(void);
 
+/* So many numbers below one of the agent's are free as a rule. The kernel gives the lowest number that is
+ * free, and a call takes two at most, so the program gets one of these before it would miss ours. */
+enum { FXT_DESCRIPTOR_ROOM = 8 };
+
+/* Moves descriptors of the agent's that are a few above `number`, or gives them up where no number above is
+ * free. It does nothing in the child of a vfork, and where nothing is recorded. Any context. */
+FXT_COLD void fxt_descriptor_make_room(int number);
+
+static inline bool fxt_descriptor_is_near(int number, int ours)
+{
+	return (unsigned)ours - (unsigned)number - 1 < FXT_DESCRIPTOR_ROOM;
+}
+
+/* The program has got the descriptor `number`. Ours moves on if it is near: so a program that takes numbers
+ * in turn gets those that it gets without us. For every other number this costs two comparisons. */
+static inline void fxt_descriptor_came(int number)
+{
+	if (FXT_UNLIKELY(fxt_descriptor_is_near(number, fxt_agent.buffer.fd)) ||
+	    FXT_UNLIKELY(fxt_descriptor_is_near(
+		    number, atomic_load_explicit(&fxt_agent.statm_fd, memory_order_relaxed))))
+		fxt_descriptor_make_room(number);
+}
+
 /* Calls fxt_descriptor_vacate() if `fd` is the trace's number. This is for a number that a call finds in
  * memory (a control block of aio, a message), so that no other number can be given in its place. */
 static inline void fxt_descriptor_leave(int fd)

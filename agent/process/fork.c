@@ -23,6 +23,7 @@
 #include "agent/descriptors/endpoint.h"
 #include "agent/base/koid.h"
 #include "agent/emit/lanes.h"
+#include "agent/emit/sample.h"
 #include "agent/emit/trace_file.h"
 #include "control.h"
 #include "follow.h"
@@ -64,6 +65,8 @@ void fxt_fork_in_child(bool returns, bool shares)
 	fxt_gate_own(pid);
 	child_returns = returns;
 	fxt_parts_child();
+	if (shares)
+		fxt_sample_is_shared();
 	if (shares || !fxt_follow_fork(fxt_agent.program)) {
 		fxt_endpoints_unseen();
 		/* A wrapper that is in the middle of a call finds that there is no file to write to. */

@@ -93,8 +93,23 @@
 	{												\
 		return FXT_OPENING(failed, real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__)));		\
 	}
-#define FXT_OPENS_NUMBER(type, symbol, ...) FXT_OPENS(-1, type, symbol, __VA_ARGS__)
 #define FXT_OPENS_POINTER(type, symbol, ...) FXT_OPENS(NULL, type, symbol, __VA_ARGS__)
+
+/* This does the same for a function that returns the number. */
+#define FXT_OPENS_NUMBER(type, symbol, ...)							\
+	static type opening_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))				\
+	{											\
+		return FXT_CAME(FXT_OPENING(-1, real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__))));	\
+	}
+
+/* Tells the agent of a number that the program gets. Its value is the number. */
+#define FXT_CAME(number)				\
+	({						\
+		__typeof__(number) came_ = (number);	\
+							\
+		fxt_descriptor_came(came_);		\
+		came_;					\
+	})
 
 #define CALLEE_FD(what, of) , opening_
 #define AROUND_FD(what, of) , FXT_OPENS_NUMBER
@@ -131,7 +146,8 @@
 	}
 
 /* Begins the lifetime of a descriptor. */
-#define FXT_OPENED(fd, what, of) fxt_fd_opened(thread_, fd, end_ns_, names_, FXT_STR_life_##what, FXT_OF_##of)
+#define FXT_OPENED(fd, what, of)									\
+	fxt_fd_opened(thread_, FXT_CAME(fd), end_ns_, names_, FXT_STR_life_##what, FXT_OF_##of)
 #define FXT_OF_PATH(text_)							\
 	((struct fxt_fd_detail){.name = FXT_STR_##text_,			\
 				.text = (text_) ? (text_) : "",			\

@@ -49,8 +49,8 @@ static inline bool takes_mode(int flags)
 
 #define OPEN(symbol)											\
 	FXT_REAL(int, symbol, (const char *pathname, int flags, mode_t mode), (pathname, flags, mode))	\
-	FXT_OPENS(-1, int, symbol, (const char *, pathname, TEXT), (int, flags, INT),			\
-		  (mode_t, mode, MODE))									\
+	FXT_OPENS_NUMBER(int, symbol, (const char *, pathname, TEXT), (int, flags, INT),		\
+			 (mode_t, mode, MODE))								\
 	FXT_TRACED(io, int, symbol, open, opening_##symbol, BLOCKS(pathname), FD(file, PATH(pathname)),	\
 		   (const char *, pathname, TEXT), (int, flags, INT), (mode_t, mode, MODE))		\
 	FXT_EXPORT int symbol(const char *pathname, int flags, ...)					\
@@ -64,8 +64,8 @@ static inline bool takes_mode(int flags)
 #define OPENAT(symbol)											\
 	FXT_REAL(int, symbol, (int dirfd, const char *pathname, int flags, mode_t mode),		\
 		 (dirfd, pathname, flags, mode))							\
-	FXT_OPENS(-1, int, symbol, (int, dirfd, INT), (const char *, pathname, TEXT),			\
-		  (int, flags, INT), (mode_t, mode, MODE))						\
+	FXT_OPENS_NUMBER(int, symbol, (int, dirfd, INT), (const char *, pathname, TEXT),		\
+			 (int, flags, INT), (mode_t, mode, MODE))					\
 	FXT_TRACED(io, int, symbol, openat, opening_##symbol, BLOCKS(pathname), FD(file, PATH(pathname)),\
 		   (int, dirfd, INT), (const char *, pathname, TEXT), (int, flags, INT),		\
 		   (mode_t, mode, MODE))								\
@@ -129,8 +129,12 @@ static inline void sets_flags(int fd, int flags)
 												\
 	if (cmd == F_SETFL)									\
 		sets_flags(fd, (int)(uintptr_t)arg);						\
+	/* The first number that may be given has to be free for the program. */		\
+	if (cmd == F_DUPFD || cmd == F_DUPFD_CLOEXEC)						\
+		fxt_descriptor_came((int)(uintptr_t)arg - 1);					\
 	result = call;										\
 	if (result >= 0 && (cmd == F_DUPFD || cmd == F_DUPFD_CLOEXEC)) {			\
+		fxt_descriptor_came(result);							\
 		fxt_stderr_moves(fd, result);							\
 		fxt_fd_duplicated(fd, result, FXT_NAMES(io, fcntl));				\
 	}

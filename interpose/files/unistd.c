@@ -118,6 +118,15 @@ static inline void record_pipe(struct fxt_thread *thread, uint64_t start_ns, uin
 	fxt_complete(thread, at, end_ns, names, arguments);
 }
 
+static inline int piped(const int *pipefd, int result)
+{
+	if (!result) {
+		fxt_descriptor_came(pipefd[0]);
+		fxt_descriptor_came(pipefd[1]);
+	}
+	return result;
+}
+
 static inline void end_pipe(struct fxt_thread *thread, uint64_t start_ns, uint64_t names, const int *pipefd,
 			    const int *flags, int result)
 {
@@ -142,9 +151,9 @@ static inline void end_pipe(struct fxt_thread *thread, uint64_t start_ns, uint64
 		int result;									\
 												\
 		if (!thread)									\
-			return FXT_OPENING(-1, real_##symbol(pipefd));				\
+			return piped(pipefd, FXT_OPENING(-1, real_##symbol(pipefd)));		\
 		start_ns = fxt_now(thread);							\
-		result = FXT_OPENING(-1, real_##symbol(pipefd));				\
+		result = piped(pipefd, FXT_OPENING(-1, real_##symbol(pipefd)));			\
 		end_pipe(thread, start_ns, FXT_NAMES(io, pipe), pipefd, NULL, result);		\
 		return result;									\
 	}
@@ -161,9 +170,9 @@ FXT_EXPORT int pipe2(int pipefd[2], int flags)
 	int result;
 
 	if (!thread)
-		return FXT_OPENING(-1, real_pipe2(pipefd, flags));
+		return piped(pipefd, FXT_OPENING(-1, real_pipe2(pipefd, flags)));
 	start_ns = fxt_now(thread);
-	result = FXT_OPENING(-1, real_pipe2(pipefd, flags));
+	result = piped(pipefd, FXT_OPENING(-1, real_pipe2(pipefd, flags)));
 	end_pipe(thread, start_ns, FXT_NAMES(io, pipe2), pipefd, &flags, result);
 	return result;
 }
@@ -174,11 +183,11 @@ static void pipe_by_number(struct fxt_by_number *call, uint64_t names, const int
 	uint64_t start_ns;
 
 	if (!thread) {
-		fxt_by_number_make(call);
+		piped((const int *)call->args[0], (int)fxt_by_number_make(call));
 		return;
 	}
 	start_ns = fxt_now(thread);
-	fxt_by_number_make(call);
+	piped((const int *)call->args[0], (int)fxt_by_number_make(call));
 	end_pipe(thread, start_ns, names, (const int *)call->args[0], flags, (int)call->result);
 }
 
@@ -226,6 +235,7 @@ FXT_REAL(int, dup, (int oldfd), (oldfd))
 static int duplicated(int oldfd, int result)
 {
 	if (result >= 0) {
+		fxt_descriptor_came(result);
 		fxt_fd_duplicated(oldfd, result, FXT_NAMES(io, dup));
 		fxt_stderr_moves(oldfd, result);
 	}
@@ -257,6 +267,7 @@ FXT_WRAP_AROUND(io, int, dup, dup, followed_dup, QUICK, INT, (int, oldfd, INT))
 	if (FXT_UNLIKELY(moved) && result < 0)							\
 		fxt_descriptor_clear(newfd);							\
 	if (result >= 0) {									\
+		fxt_descriptor_came(newfd);							\
 		fxt_fd_duplicated(oldfd, newfd, names);						\
 		fxt_stderr_moves(oldfd, newfd);							\
 	}

@@ -27,7 +27,7 @@
 
 FXT_REAL(mqd_t, mq_open, (const char *name, int oflag, mode_t mode, struct mq_attr *attr),
 	 (name, oflag, mode, attr))
-FXT_OPENS(-1, mqd_t, mq_open, (const char *, name, TEXT), (int, oflag, INT), (mode_t, mode, SKIP),
+FXT_OPENS_NUMBER(mqd_t, mq_open, (const char *, name, TEXT), (int, oflag, INT), (mode_t, mode, SKIP),
 	  (struct mq_attr *, attr, SKIP))
 FXT_TRACED(io, mqd_t, mq_open, mq_open, opening_mq_open, BLOCKS(name), FD(queue, PATH(name)),
 	   (const char *, name, TEXT), (int, oflag, INT), (mode_t, mode, SKIP),

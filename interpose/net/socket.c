@@ -177,10 +177,16 @@ static void each_descriptor(struct msghdr *msg, void (*then)(struct fxt_thread *
 	}
 }
 
+static void received(struct fxt_thread *thread, int fd)
+{
+	fxt_descriptor_came(fd);
+	fxt_endpoint_received(thread, fd);
+}
+
 static inline void receive_descriptors(struct fxt_thread *thread, struct msghdr *msg)
 {
 	if (FXT_UNLIKELY(msg->msg_controllen))
-		each_descriptor(msg, fxt_endpoint_received, thread);
+		each_descriptor(msg, received, thread);
 }
 
 static void leave(struct fxt_thread *unused, int fd)

@@ -14,6 +14,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -26,7 +27,7 @@
 
 #include "random.h"
 
-enum { CHILDREN = 20, STACK_BYTES = 64 << 10 };
+enum { CHILDREN = 20, STACK_BYTES = 64 << 10, UNSHARE = 2 /* CLOSE_RANGE_UNSHARE */ };
 
 static unsigned made;
 
@@ -77,32 +78,47 @@ static void duplicate_over_all(void)
 
 /* -- Children that share descriptors -------------------------------------------------------------- */
 
-static int child(void *closes)
+enum does { CLOSES_NOTHING, CLOSES, LEAVES_THE_TABLE, WAYS };
+
+static int child(void *given)
 {
+	enum does does = *(enum does *)given;
 	void *volatile block = malloc(100);
 	int fd = open("/dev/null", O_RDONLY);
 
 	free(block);
 	close(fd);
-	if (closes)
+	if (does == CLOSES)
 		close(1000);
+	else if (does == LEAVES_THE_TABLE)
+		syscall(SYS_close_range, 3, ~0u, UNSHARE);
 	unseen(SYS_exit_group, 0);
 	return 0;
+}
+
+static void *empty(void *unused)
+{
+	return unused;
 }
 
 static void share(void)
 {
 	static char stack[STACK_BYTES] __attribute__((aligned(16)));
-	unsigned before = descriptors(), i, ended = 0;
+	unsigned before, i, ended = 0;
+	pthread_t thread;
 	int status;
 
+	/* With the first thread the agent has opened what it opens. */
+	pthread_create(&thread, NULL, empty, NULL);
+	pthread_join(thread, NULL);
+	before = descriptors();
 	for (i = 0; i < CHILDREN; i++) {
-		void *closes = random_below(2) ? stack : NULL;
+		enum does does = (enum does)random_below(WAYS);
 		long pid;
 
 		switch (random_below(3)) {
 		case 0:
-			pid = clone(child, stack + sizeof(stack), CLONE_FILES | SIGCHLD, closes);
+			pid = clone(child, stack + sizeof(stack), CLONE_FILES | SIGCHLD, &does);
 			break;
 		case 1:
 			pid = syscall(SYS_clone, CLONE_FILES | SIGCHLD, 0, 0, 0, 0);
@@ -112,7 +128,7 @@ static void share(void)
 			break;
 		}
 		if (!pid)
-			child(closes);
+			child(&does);
 		ended += waitpid((pid_t)pid, &status, 0) == pid && !status;
 		make_calls(made + 10);
 	}
