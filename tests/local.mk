@@ -162,7 +162,6 @@ APPS_C = \
 	tests/apps/comes_back \
 	tests/apps/controlled \
 	tests/apps/coroutines \
-	tests/apps/fibers \
 	tests/apps/crowds \
 	tests/apps/cut \
 	tests/apps/deadlock \
@@ -271,7 +270,7 @@ APPS_SHARED = tests/apps/ask_for_snapshot.h tests/apps/asleep.h tests/apps/count
 	tests/apps/need.h tests/apps/objects.h tests/apps/random.h tests/apps/unseen.h
 
 tests/apps/busy tests/apps/call_trees tests/apps/controlled tests/apps/count_calls \
-tests/apps/coroutines tests/apps/cut tests/apps/fibers \
+tests/apps/coroutines tests/apps/cut \
 tests/apps/ends tests/apps/jumps tests/apps/losses tests/apps/slow: APP_FLAGS = -finstrument-functions
 tests/apps/alone: APP_FLAGS = -nostdlib -static -fno-stack-protector
 tests/apps/alone: tests/apps/unseen.h
@@ -285,14 +284,14 @@ tests/apps/by_hand tests/apps/makes_code tests/apps/stuck: APP_FLAGS = -O2
 tests/apps/leaks tests/apps/locks_itself tests/apps/peaks: APP_FLAGS = -O2 -g
 $(filter tests/apps/count_%,$(APPS_C)): tests/apps/counts.h tests/apps/random.h tests/apps/unseen.h
 tests/apps/busy tests/apps/by_hand tests/apps/call_stacks tests/apps/call_trees tests/apps/descriptor_races \
-tests/apps/descriptors tests/apps/fibers tests/apps/host_fds tests/apps/makes_code \
+tests/apps/descriptors tests/apps/host_fds tests/apps/makes_code \
 tests/apps/host_number tests/apps/host_ranges tests/apps/host_unmaps tests/apps/inherits tests/apps/listens \
 tests/apps/host_filtered tests/apps/host_killed_ending \
 tests/apps/many_functions tests/apps/modes tests/apps/progress \
 tests/apps/host_all_numbers tests/apps/lost_connections tests/apps/threads tests/apps/throng: \
 	tests/apps/random.h tests/apps/unseen.h
 tests/apps/awaits tests/apps/burns tests/apps/busy tests/apps/by_hand tests/apps/call_trees \
-	tests/apps/causes tests/apps/coroutines tests/apps/ends tests/apps/fibers tests/apps/makes_code \
+	tests/apps/causes tests/apps/coroutines tests/apps/ends tests/apps/makes_code \
 	tests/apps/follow_fork tests/apps/handlers tests/apps/jumps tests/apps/just_returned \
 	tests/apps/parents \
 	tests/apps/locks_memory tests/apps/pools tests/apps/process tests/apps/progress \
@@ -406,7 +405,6 @@ E2E_TESTS = \
 	tests/e2e/ends.sh \
 	tests/e2e/entries.sh \
 	tests/e2e/early.sh \
-	tests/e2e/fibers.sh \
 	tests/e2e/follow.sh \
 	tests/e2e/foreign.sh \
 	tests/e2e/functions.sh \
@@ -455,7 +453,7 @@ E2E_TESTS = \
 E2E_HELPERS = tests/e2e/bounded.py tests/e2e/hostile.py tests/e2e/hosts_lib.sh tests/e2e/lib.sh \
 	tests/e2e/stacked.py \
 	tests/e2e/controller.py tests/e2e/filters.py tests/e2e/manager.py tests/e2e/progress.py \
-	tests/e2e/fibers.py tests/e2e/trace.py
+	tests/e2e/trace.py
 # The providers of managed.sh, which keep a model of what they write.
 E2E_HELPERS += tests/manager/compare_archive.py tests/manager/hostile_providers.py \
 	tests/manager/manager_side.py tests/manager/model_provider.py tests/manager/protocol.py \
@@ -478,7 +476,7 @@ JOBS = 1
 check-in-turn:
 	@status=0; \
 	$(MAKE) $(AM_MAKEFLAGS) -j$(JOBS) check-TESTS TESTS='$(filter-out tests/e2e/%,$(TESTS))' || \
-	status=1; \
+		status=1; \
 	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(filter tests/e2e/%,$(TESTS))' || status=1; \
 	exit $$status
 

@@ -67,8 +67,6 @@ struct fxt_thread_filtered {
 struct fxt_thread_stack {
 	uintptr_t low, high;
 	bool alternate_is_within;       /* fxt_alternate_is_within() when an alternate stack was last set */
-	/* the alternate stack on which a function was seen; it is none of the thread's own: agent/fibers/ */
-	uintptr_t alternate_low, alternate_high;
 };
 
 /* Enough for all slots of calls in progress: where koids are inline, the first page has 4, and the others
@@ -93,7 +91,6 @@ struct fxt_thread_bytes {
 };
 
 struct fxt_in_progress;
-struct fxt_fiber;
 
 /* The last vfork of a thread, and the last child by vfork that executed a program. */
 struct fxt_last_vfork {

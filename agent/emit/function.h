@@ -59,11 +59,6 @@ void fxt_function_find_slow(uintptr_t address);
 /* Writes the event of a function whose entry has been removed, in the general case. */
 void fxt_function_complete(struct fxt_thread *thread, uintptr_t address, uint64_t start_ns, uint64_t end_ns);
 
-/* Does the same for a function that is not an event of the thread's own track but of another one, which
- * has the number `track`. It is not explained, and meets no trigger. */
-void fxt_function_complete_on(struct fxt_thread *thread, uint32_t track, uintptr_t address, uint64_t start_ns,
-			      uint64_t end_ns);
-
 /* Returns the first function of the table at or behind `*slot`, and sets `*slot` behind it. Returns NULL if
  * there is no other. */
 const struct fxt_function *fxt_function_next(size_t *slot);
@@ -179,9 +174,6 @@ static inline bool fxt_function_enter_known(struct fxt_thread *thread, uintptr_t
 	struct fxt_in_progress *entry = thread->open;
 	uint64_t start_ns;
 
-	/* The thread may have gone on with another stack, which has its calls elsewhere (agent/fibers/). */
-	if (FXT_UNLIKELY(frame < thread->stack.low))
-		return false;
 	if (FXT_UNLIKELY(!fxt_clock_quick(thread, &start_ns)))
 		return false;
 	if (FXT_UNLIKELY(!fxt_in_progress_take(thread, entry, frame,
@@ -212,17 +204,20 @@ enum fxt_exit {
 	FXT_EXIT_UNUSUAL,               /* nothing but the clock has changed; *end_ns is the end */
 };
 
-/* Ends the function of the last entry, which is that below `open`. */
 static inline __attribute__((always_inline)) enum fxt_exit
-fxt_function_exit_try(struct fxt_thread *thread, struct fxt_in_progress *open, uint64_t *end_ns)
+fxt_function_exit_try(struct fxt_thread *thread, uintptr_t address, uint64_t *end_ns)
 {
 	uint64_t start_ns, names, *at;
 	struct fxt_lane *lane;
+	struct fxt_in_progress *entry;
 
 	lane = thread->lane;
+	entry = thread->open - 1;
 	if (FXT_UNLIKELY(!fxt_clock_quick(thread, end_ns)))
 		return FXT_EXIT_OTHER;
-	names = open[-1].names;
+	names = entry->names;
+	if (FXT_UNLIKELY(entry->function != address))
+		return FXT_EXIT_OTHER;
 	if (FXT_UNLIKELY(thread->names.quick[fxt_get_event_name(names)] != lane->serial))
 		return FXT_EXIT_NO_ROOM;
 	fxt_lane_raise(thread, lane);
@@ -230,7 +225,7 @@ fxt_function_exit_try(struct fxt_thread *thread, struct fxt_in_progress *open, u
 		fxt_lane_lower(thread, lane);
 		return FXT_EXIT_NO_ROOM;
 	}
-	start_ns = open[-1].start_ns;
+	start_ns = entry->start_ns;
 	*end_ns = fxt_clock_step(thread, *end_ns);
 	if (FXT_UNLIKELY(*end_ns - start_ns >= thread->usual_function_ns)) {
 		fxt_lane_lower(thread, lane);
@@ -239,33 +234,20 @@ fxt_function_exit_try(struct fxt_thread *thread, struct fxt_in_progress *open, u
 	at = fxt_lane_place(lane, FXT_FRAME_WORDS - FXT_INLINE_WORDS);
 	at[1] = start_ns;
 	at[2] = *end_ns;
-	/* Keeps the compiler from keeping the address of the entry, too, from the beginning on. */
-	__asm__ volatile("" : "+r"(open));
-	fxt_in_progress_empty_with(thread, open - 1, fxt_filler(FXT_SLOT_WORDS));
+	fxt_in_progress_empty_with(thread, entry, fxt_filler(FXT_SLOT_WORDS));
 	fxt_lane_commit(lane, at, FXT_FRAME_WORDS - FXT_INLINE_WORDS,
 			fxt_complete_header(names, 0) | thread->event_thread);
 	fxt_close_lane(thread, lane, 1);
 	return FXT_EXIT_DONE;
 }
 
-/* Returns whether the last entry is that of the function whose exit hook has this frame. The frame lies
- * where that of the entry hook was, or further out if the hook is a tail call, but not further than its
- * caller's. So the hook of a function on another stack, which may be the same function, is none of the
- * entry's. */
-static inline bool fxt_function_is_last(const struct fxt_in_progress *open, uintptr_t frame,
-					uintptr_t address)
-{
-	return FXT_LIKELY(open[-1].function == address) && FXT_LIKELY(frame >= open[-1].frame) &&
-	       FXT_LIKELY(frame <= open[-2].frame);
-}
-
-static inline bool fxt_function_exit_quick(struct fxt_thread *thread, uintptr_t frame, uintptr_t address)
+static inline bool fxt_function_exit_quick(struct fxt_thread *thread, uintptr_t address)
 {
 	uint64_t end_ns;
 
-	if (FXT_UNLIKELY(!thread) || FXT_UNLIKELY(!fxt_function_is_last(thread->open, frame, address)))
+	if (FXT_UNLIKELY(!thread))
 		return false;
-	switch (fxt_function_exit_try(thread, thread->open, &end_ns)) {
+	switch (fxt_function_exit_try(thread, address, &end_ns)) {
 	case FXT_EXIT_DONE: return true;
 	case FXT_EXIT_OTHER: return false;
 	case FXT_EXIT_NO_ROOM: return fxt_function_drop(thread, end_ns);

@@ -160,7 +160,7 @@ unsigned long fxt_return_quick(uintptr_t return_word)
 	kind = return_kind(entry, return_word);
 	/* Tail calls share their return word. */
 	if (FXT_UNLIKELY(entry[-1].frame == return_word) || FXT_UNLIKELY(thread->filtered.hidden) ||
-	    FXT_UNLIKELY(fxt_function_exit_try(thread, entry + 1, &end_ns) != FXT_EXIT_DONE))
+	    FXT_UNLIKELY(fxt_function_exit_try(thread, entry->function, &end_ns) != FXT_EXIT_DONE))
 		return kind | slow_way(false);
 	return kind;
 }

@@ -1,8 +1,6 @@
 /* Defines the hooks of -finstrument-functions. The loader finds ours before glibc's, which do nothing, so
  * ours call no real function. Instrumented code calls them in any context, also before constructors. */
-#include "agent/base/stack.h"
 #include "agent/emit/filtered.h"
-#include "agent/fibers/fiber.h"
 #include "interpose/engine/interpose.h"
 
 /* The address at which a hook begins changes its cost by a twentieth: the cost is least at the head of a
@@ -31,10 +29,6 @@ static __attribute__((noinline)) void enter(uintptr_t function, uintptr_t call_s
 	if (thread && fxt_filtered_quick(thread, fxt_function_first(function), function))
 		return;
 	thread = fxt_enter_on();
-	if (thread && !fxt_on_own_stack(thread, frame) &&
-	    fxt_fiber_enter(thread, frame, site, function, call_site, FXT_FIBER_EXIT_HOOK) !=
-		    FXT_FIBER_ELSEWHERE)
-		return;
 	if (thread && fxt_agent.config.filters_functions)
 		fxt_filtered_enter(thread, frame, site, function, call_site);
 	else if (thread)
@@ -45,8 +39,6 @@ static __attribute__((noinline)) void enter(uintptr_t function, uintptr_t call_s
  * was entered. */
 static __attribute__((noinline)) void leave(uintptr_t function, uintptr_t frame)
 {
-	if (fxt_self && !fxt_on_own_stack(fxt_self, frame) && fxt_fiber_leave(fxt_self, frame, function))
-		return;
 	if (fxt_self && fxt_agent.config.filters_functions)
 		fxt_filtered_leave(fxt_self, frame, function);
 	else if (fxt_self)
@@ -64,44 +56,11 @@ HOOK void __cyg_profile_func_enter(void *function, void *call_site)
 		enter((uintptr_t)function, (uintptr_t)call_site, frame, *SITE);
 }
 
-/* Ends the function of the last entry, with which the hook has compared its own. The hook ends by
- * calling this, so it need keep neither its function nor its frame, which is the same here. */
-static __attribute__((noinline)) void leave_last(void)
-{
-	leave(fxt_self->open[-1].function, HERE);
-}
-
-/* Does so where the chunk has no room for the event, or not for the name. */
-static __attribute__((noinline)) void leave_without_room(uint64_t end_ns)
-{
-	if (!fxt_function_drop(fxt_self, end_ns))
-		leave(fxt_self->open[-1].function, HERE);
-}
-
 HOOK void __cyg_profile_func_exit(void *function, void *call_site)
 {
-	struct fxt_in_progress *open;
-	struct fxt_thread *thread;
-	uint64_t end_ns;
-
 	(void)call_site;
 	if (FXT_UNLIKELY(!fxt_is_on(FXT_CAT_function)))
 		return;
-	thread = fxt_self_leaving;
-	if (FXT_UNLIKELY(!thread)) {
+	if (FXT_UNLIKELY(!fxt_function_exit_quick(fxt_self_leaving, (uintptr_t)function)))
 		leave((uintptr_t)function, HERE);
-		return;
-	}
-	open = thread->open;
-	if (FXT_UNLIKELY(!fxt_function_is_last(open, HERE, (uintptr_t)function))) {
-		leave((uintptr_t)function, HERE);
-		return;
-	}
-	switch (fxt_function_exit_try(thread, open, &end_ns)) {
-	case FXT_EXIT_DONE: return;
-	case FXT_EXIT_OTHER: leave_last(); return;
-	case FXT_EXIT_NO_ROOM: leave_without_room(end_ns); return;
-	case FXT_EXIT_UNUSUAL: break;
-	}
-	fxt_function_end(thread, end_ns);
 }

@@ -93,7 +93,7 @@ static void read_string_record(struct fxt_decoder *d)
 static void read_thread_record(struct fxt_decoder *d)
 {
 	struct fxt_record *rec = d->rec;
-	uint64_t pid, tid;
+	uint64_t pid;
 
 	reserved(d, rec->header >> 24);
 	rec->id = fxt_get_thread_index(rec->header);
@@ -207,7 +207,6 @@ static void read_kernel_object(struct fxt_decoder *d)
 		   fxt_argument_u64(fxt_argument(rec, "process"), &pid)) {
 		rec->thread = fxt_thread_of(d->r, pid, rec->id);
 		d->r->threads[rec->thread].name = rec->name;
-		d->r->threads[rec->thread].is_fiber = fxt_argument_u64(fxt_argument(rec, "thread"), &tid);
 	}
 }
 
