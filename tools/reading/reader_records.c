@@ -93,7 +93,7 @@ static void read_string_record(struct fxt_decoder *d)
 static void read_thread_record(struct fxt_decoder *d)
 {
 	struct fxt_record *rec = d->rec;
-	uint64_t pid;
+	uint64_t pid, tid;
 
 	reserved(d, rec->header >> 24);
 	rec->id = fxt_get_thread_index(rec->header);
@@ -191,7 +191,7 @@ static void read_userspace_object(struct fxt_decoder *d)
 static void read_kernel_object(struct fxt_decoder *d)
 {
 	struct fxt_record *rec = d->rec;
-	uint64_t pid, tid;
+	uint64_t pid;
 
 	reserved(d, rec->header >> 44);
 	rec->subtype = (unsigned)fxt_get_object_type(rec->header);
