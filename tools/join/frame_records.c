@@ -274,6 +274,9 @@ void fxt_frame_part_end(struct fxt_frame_records *f, struct fxt_frame_part *p, s
 		if (f->write && f->count > WRITE_WORDS)
 			fxt_frame_records_put(f, f->write, f->context);
 	}
+	/* What is written next may be of another provider. */
+	if (f->write)
+		fxt_frame_records_put(f, f->write, f->context);
 	fxt_map_free(&m.strings);
 	free(m.is_used);
 	free(order);
