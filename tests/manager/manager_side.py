@@ -10,6 +10,7 @@ import fcntl
 import json
 import mmap
 import os
+import random
 import resource
 import select
 import socket
@@ -188,14 +189,22 @@ class Manager:
         for number in range(self.chunks):
             self.save(number)
 
-    def found(self):
-        """Returns how often each call is in what was saved."""
+    def dropped(self):
+        """Returns how many records the header says to be lost."""
+        return struct.unpack_from("=Q", self.memory, 64)[0]
+
+    def records(self):
+        """Returns what was saved."""
         with open("side.fxt", "wb") as file:
             file.write(struct.pack("=QQ", 0x0016547846040010, 1 << 4 | 1 << 16 | 1 << 20) + self.trace)
         dump = subprocess.run([FXT, "dump", "--json", "side.fxt"], stdout=subprocess.PIPE, text=True,
                               check=True)
+        return list(map(json.loads, dump.stdout.splitlines()))
+
+    def found(self):
+        """Returns how often each call is in what was saved."""
         found = collections.Counter()
-        for record in map(json.loads, dump.stdout.splitlines()):
+        for record in self.records():
             path = record.get("args", {}).get("pathname") if record.get("name") == "access" else None
             if isinstance(path, str) and path.startswith("/nowhere/"):
                 found[tuple(map(int, path.split("/")[2:]))] += 1
@@ -297,6 +306,43 @@ def premature():
         manager.program.end()
 
 
+def losses():
+    """What finds no room is counted in the header while the program goes on, and each thread that finds room
+    again tells how much it has lost, and when: windows that are apart stay apart."""
+    threads = random.choice((1, 1, 2, 8))
+    manager = Manager(threads, 50, 20, most=1000000)
+    manager.initialize(STREAMING, 1 << 20, 1)
+    manager.start()
+    times = []
+    for _ in range(random.randint(2, 4)):
+        wanted, deadline = manager.dropped() + random.randint(100, 2000), time.monotonic() + 20
+        while manager.dropped() < wanted:
+            need(time.monotonic() < deadline, "the header does not count what is lost meanwhile")
+            time.sleep(0.001)
+        times.append(time.clock_gettime_ns(time.CLOCK_BOOTTIME))
+        least = manager.dropped()
+        manager.program.go_on(50)
+        wraps = manager.wraps
+        while manager.wraps < wraps + 3:
+            manager.step()
+        manager.program.go_on(200)
+    need(manager.stop(), "STOP has no answer")
+    dropped = manager.dropped()
+    manager.save_all()
+    manager.program.end()
+    told = [(record["time"] - record["args"]["ns"], record["time"], record["args"]["records"])
+            for record in manager.records()
+            if (record.get("category"), record.get("name")) == ("agent", "lost")]
+    # What a thread has lost in the end it has not told.
+    need((least if threads == 1 else 0) <= sum(records for _, _, records in told) <= dropped,
+         f"{dropped} records are lost, and {told} are told")
+    around = [[window for window in told if window[0] < at < window[1]] for at in times]
+    need(all(around), f"no window around one of {times}: {told}")
+    # A single thread finds room as soon as there is some.
+    need(threads > 1 or len({windows[0] for windows in around}) == len(times),
+         f"one window for several of {times}: {told}")
+
+
 def windows(count):
     """A call that begins after STARTED has come is recorded, and so is one before STOP is sent."""
     manager = Manager(6, 1, 100)
@@ -320,6 +366,9 @@ def windows(count):
 
 
 if __name__ == "__main__":
-    for rule in sizes, limited, soon_and_late, nonsense, alerts, premature:
+    seed = int(os.environ.get("FXT_SEED", time.time_ns()))
+    print(f"seed {seed}")
+    random.seed(seed)
+    for rule in losses, sizes, limited, soon_and_late, nonsense, alerts, premature:
         rule()
     print(f"{windows(int(sys.argv[1]))} calls in {sys.argv[1]} windows")
