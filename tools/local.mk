@@ -81,8 +81,8 @@ ANALYSIS_FILES = \
 	tools/analysis/switch_times.h \
 	tools/analysis/unseen.c \
 	tools/analysis/unseen.h \
-	tools/analysis/utc_time.c \
-	tools/analysis/utc_time.h
+	tools/printing/utc_time.c \
+	tools/printing/utc_time.h
 
 DESCRIPTORS_FILES = \
 	tools/descriptors/fd_images.c \

@@ -200,7 +200,8 @@ int main(int argc, char **argv)
 	setvbuf(stdin, NULL, _IONBF, 0);
 	fd = open(argv[1], O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	need(fd >= 0 && ftruncate(fd, HEAD_BYTES + (off_t)MOST_CALLS * (off_t)sizeof(*notes)) == 0);
-	memory = mmap(NULL, HEAD_BYTES + MOST_CALLS * sizeof(*notes), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	memory = mmap(NULL, HEAD_BYTES + MOST_CALLS * sizeof(*notes), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		      0);
 	need(memory != MAP_FAILED);
 	close(fd);
 	made = (void *)memory;

@@ -7,7 +7,7 @@
 
 #include "tools/analysis/demangle.h"
 #include "tools/analysis/objects.h"
-#include "tools/analysis/utc_time.h"
+#include "tools/printing/utc_time.h"
 #include "tools/reading/reader.h"
 
 struct fxt_dump_options {

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "tools/analysis/utc_time.h"
+#include "tools/printing/utc_time.h"
 #include "tools/reading/reader.h"
 
 struct fxt_log_line {
