@@ -16,6 +16,8 @@
 #include "tools/common/message.h"
 #include "tools/dump/dump.h"
 #include "tools/manager/manager_commands.h"
+#include "tools/reading/mapped_trace.h"
+#include "tools/record/joined_directory.h"
 #include "tools/record/record.h"
 #include "tools/report/report.h"
 #include "tools/top/top.h"
@@ -54,6 +56,7 @@ int main(int argc, char **argv)
 	 * wrong with a file. */
 	argp_err_exit_status = 2;
 	atexit(fxt_stdout_at_exit);
+	fxt_trace_of_directory = fxt_joined_directory;
 	if (!name) {
 		usage(stderr);
 		return 2;

@@ -217,6 +217,8 @@ RECORD_FILES = \
 	tools/record/descendants.h \
 	tools/record/init.c \
 	tools/record/init.h \
+	tools/record/joined_directory.c \
+	tools/record/joined_directory.h \
 	tools/record/keep_pid.c \
 	tools/record/keep_pid.h \
 	tools/record/merge_command.c \

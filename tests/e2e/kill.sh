@@ -38,6 +38,22 @@ print(sum(r.get("name") == sys.argv[1] and r["type"] in ("complete", "begin") an
           for r in records))' "$call")"
 	give_up_if_hopeless
 done
+# A directory of traces is read as one. The directory stays as it is.
+traced parts sh -c 'cat /dev/null & cat /dev/null & wait' 2>/dev/null
+rm -f parts/*.tmp
+names=$(ls parts)
+"$FXT" merge -o merged.fxt parts/*.fxt 2>/dev/null
+valid merged.fxt
+"$FXT" check parts >/dev/null || fail "fxt check does not take a directory"
+for form in dump 'dump --json' categories; do
+	is "fxt $form of a directory" "$("$FXT" $form merged.fxt | grep -vc '^ *[0-9]* string')" \
+		"$("$FXT" $form parts | grep -vc '^ *[0-9]* string')"
+done
+"$FXT" report parts | grep -q '^nothing lost' || fail "fxt report does not take a directory"
+is "what is in the directory" "$names" "$(ls parts)"
+mkdir empty
+"$FXT" report empty >/dev/null 2>empty.err
+is "a directory without a trace" "1 fxt: empty: there is no trace in this directory" "$? $(cat empty.err)"
 # Processes that are killed while they end leave their traces and nothing else.
 mkdir ending
 FXT_SEED=$seed FXT_OUTPUT="$PWD/ending/%e.%p.fxt" LD_PRELOAD="$FXT_AGENT" \

@@ -143,6 +143,21 @@ static bool unpack_if_packed(int *fd, const char *path)
 	return unpacked >= 0;
 }
 
+int (*fxt_trace_of_directory)(const char *path);
+
+/* Replaces the descriptor of a directory by that of the trace that is made of it. Returns false after a
+ * message; then *fd is -1. */
+static bool join_if_directory(int *fd, const char *path)
+{
+	struct stat st;
+
+	if (!fxt_trace_of_directory || fstat(*fd, &st) != 0 || !S_ISDIR(st.st_mode))
+		return true;
+	close(*fd);
+	*fd = fxt_trace_of_directory(path);
+	return *fd >= 0;
+}
+
 bool fxt_trace_open(struct fxt_trace_file *f, const char *path)
 {
 	/* O_NONBLOCK is for a FIFO without a writer, which would otherwise block this call for ever. */
@@ -155,7 +170,7 @@ bool fxt_trace_open(struct fxt_trace_file *f, const char *path)
 		fxt_error(path, "%s", strerror(errno));
 		return false;
 	}
-	ok = unpack_if_packed(&fd, path) && map_descriptor(f, fd);
+	ok = join_if_directory(&fd, path) && unpack_if_packed(&fd, path) && map_descriptor(f, fd);
 	if (fd >= 0)
 		close(fd);
 	if (!ok)

@@ -18,9 +18,13 @@ struct fxt_trace_file {
 };
 
 /* Opens and maps the file. Returns false after a message if it cannot be read, is no regular file, is
- * empty, or is no trace or one of a big-endian machine. */
+ * empty, or is no trace or one of a big-endian machine. A directory is joined first, by the next function. */
 bool fxt_trace_open(struct fxt_trace_file *f, const char *path);
 void fxt_trace_close(struct fxt_trace_file *f);
+
+/* Makes one trace of those in a directory, in a file without a name, and returns its descriptor. Returns -1
+ * after a message. NULL: a directory is no trace. This is set by what knows how to join. */
+extern int (*fxt_trace_of_directory)(const char *path);
 
 /* Does what fxt_trace_open() does for a file that somebody still writes: f->size counts the file and a large
  * space behind it, into which the file grows. Only what the file has by then may be read. Returns false with

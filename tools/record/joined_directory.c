@@ -1,0 +1,69 @@
+/* See joined_directory.h. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "joined_directory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/archive/archive_keep.h"
+#include "tools/common/message.h"
+#include "tools/join/join.h"
+
+/* Returns a descriptor of a file without a name, or -1 with errno. */
+static int open_nameless(void)
+{
+	const char *directory = getenv("TMPDIR");
+	char *path = fxt_format("%s/fxt.XXXXXX", directory && *directory ? directory : "/tmp");
+	int fd = mkostemp(path, O_CLOEXEC);
+
+	if (fd >= 0)
+		unlink(path);
+	free(path);
+	return fd;
+}
+
+static bool put_together(const char *directory)
+{
+	char *archive = fxt_format("%s/" FXT_PARTS_ARCHIVE, directory);
+	bool ok = fxt_archive_keep_put_together(archive);
+
+	free(archive);
+	return ok;
+}
+
+int fxt_joined_directory(const char *directory)
+{
+	struct fxt_merge merge = {0};
+	struct fxt_parts parts = {0};
+	char *out;
+	int fd;
+
+	if (fxt_parts_made_by_record(directory) && !fxt_parts_lock(directory)) {
+		fxt_error(directory, "its fxt record still runs, and will join it");
+		return -1;
+	}
+	if (!put_together(directory))
+		return -1;
+	fxt_parts_find(&parts, directory, NULL);
+	fd = parts.count ? open_nameless() : -1;
+	if (!parts.count)
+		fxt_error(directory, "there is no trace in this directory");
+	else if (fd < 0)
+		fxt_error(directory, "no file to join its traces in: %s", strerror(errno));
+	out = fxt_format("/proc/self/fd/%d", fd);
+	if (fd >= 0 && !fxt_join(&merge, &parts, out, NULL, true)) {
+		close(fd);
+		fd = -1;
+	}
+	free(out);
+	fxt_merge_free(&merge);
+	fxt_parts_free(&parts);
+	return fd;
+}

@@ -1,0 +1,10 @@
+/* A directory of parts as one trace, for the commands that read a trace. */
+#ifndef FXT_TOOLS_JOINED_DIRECTORY_H
+#define FXT_TOOLS_JOINED_DIRECTORY_H
+
+/* Joins the traces in the directory in a file without a name in TMPDIR. They stay as they are, but for the
+ * files of a long run, which become one. Returns the descriptor, or -1 after a message. See
+ * fxt_trace_of_directory. */
+int fxt_joined_directory(const char *directory);
+
+#endif
