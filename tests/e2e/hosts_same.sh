@@ -179,10 +179,10 @@ throws
 # that run, count the instructions of a call, choose at random what they forbid and kill, crash in their
 # children (arguments.sh compares these), or take all numbers (hosts_limits.sh).
 exempt='allocates alone bad_arguments call_stacks call_trees comes_back count_threads deadlock
-	descriptor_races descriptors handlers
-	holds host_all_numbers host_filtered host_killed_ending host_maps host_memory listens locks_itself
-	lasts noted obeys outlives owns progress
-	rounds runs scribble signalled slow stepped stuck thread_names unreaped'
+	descriptor_races descriptors handlers holds host_all_numbers host_filtered
+	host_killed_ending host_maps host_memory just_returned lasts listens locks_itself noted
+	obeys outlives owns progress rounds runs scribble signalled slow stepped stuck thread_names
+	unreaped waits_to_open workers'
 
 ulimit -c 0
 # This limit is the usual one; the agent's descriptors are behind it.

@@ -70,6 +70,7 @@ struct fxt_string_entry {
 	uint32_t symbol;
 };
 
+struct fxt_few_string;
 struct fxt_string_page;                 /* strings at indices that follow each other, in reader_strings.c */
 struct fxt_string_pool;                 /* the texts of all providers, in the same file */
 
@@ -88,6 +89,8 @@ struct fxt_provider {
 	/* 1e9 until an initialization record comes, as the specification says: "the reader may assume
 	 * that 1 tick is 1 nanosecond". */
 	uint64_t ticks_per_second;
+	struct fxt_few_string *few;     /* its strings, as long as they are few, in no order */
+	unsigned few_count;
 	struct fxt_string_page ***strings;      /* pages of pages, by index; NULL: it has none */
 	bool has_strings;
 	uint64_t first_string;          /* the offset of the first of them */

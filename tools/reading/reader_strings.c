@@ -16,6 +16,7 @@ enum {
 	PAGE_BITS = 5,
 	PAGE = 1 << PAGE_BITS,
 	BLOCK = 256,                    /* texts that are allocated at once */
+	FEW = 8,                        /* so many strings a provider has in a list, before it gets pages */
 };
 
 static_assert(1 << (3 * PAGE_BITS) == FXT_STRING_MAX_INDEX + 1, "three levels have all indices");
@@ -23,6 +24,13 @@ static_assert(1 << (3 * PAGE_BITS) == FXT_STRING_MAX_INDEX + 1, "three levels ha
 /* The string was registered so far behind the first one that the distance has no room. When that was is in
  * the list of meanings. */
 #define FAR UINT32_MAX
+
+/* A string of a provider that has few: others' providers may be many. */
+struct fxt_few_string {
+	struct fxt_string_entry *string;
+	uint64_t offset;
+	unsigned index;
+};
 
 /* The strings at PAGE indices that follow each other. */
 struct fxt_string_page {
@@ -250,17 +258,94 @@ static uint64_t offset_of(const struct fxt_provider *p, const struct fxt_string_
 	return p->first_string + (uint64_t)page->distances[at] * FXT_WORD_BYTES;
 }
 
+static bool is_same(const struct fxt_string_entry *e, const struct fxt_text *text)
+{
+	return e->bytes == text->bytes && memcmp(e->text, text->text, text->bytes) == 0;
+}
+
+static struct fxt_few_string *few_at(const struct fxt_provider *p, unsigned index)
+{
+	for (unsigned i = 0; i < p->few_count; i++)
+		if (p->few[i].index == index)
+			return &p->few[i];
+	return NULL;
+}
+
+/* Returns room for one more in the list, which takes no more memory than it needs: of a trace that was made to
+ * cost much, each event may have a provider of its own. */
+static struct fxt_few_string *more_few(struct fxt_provider *p)
+{
+	struct fxt_few_string *more;
+
+	if (!(p->few_count & (p->few_count - 1))) {
+		more = fxt_alloc(p->few_count ? 2 * p->few_count : 1, sizeof(*more));
+		if (p->few_count)
+			memcpy(more, p->few, p->few_count * sizeof(*more));
+		free(p->few);
+		p->few = more;
+	}
+	return &p->few[p->few_count++];
+}
+
+/* Registers a string in the list of a provider. Returns false, with nothing changed, if the list is full. */
+static bool register_few(struct fxt_reader *r, struct fxt_provider *p, unsigned index,
+			 const struct fxt_text *text, uint64_t offset)
+{
+	struct fxt_few_string *few = few_at(p, index);
+
+	if (few && is_same(few->string, text))
+		return true;
+	if (few) {
+		p->generation++;
+		add_meaning(p, index,
+			    (struct fxt_older){few->offset, few->string->text, few->string->bytes});
+	} else {
+		if (p->few_count == FEW)
+			return false;
+		few = more_few(p);
+	}
+	*few = (struct fxt_few_string){entry_of(r->strings, text), offset, index};
+	return true;
+}
+
+/* Puts what the list has into pages. */
+static void leave_list(struct fxt_provider *p)
+{
+	/* Distances are from the first one on. */
+	for (unsigned i = 0; i < p->few_count; i++)
+		if (!p->has_strings || p->few[i].offset < p->first_string) {
+			p->has_strings = true;
+			p->first_string = p->few[i].offset;
+		}
+	for (unsigned i = 0; i < p->few_count; i++) {
+		struct fxt_string_page **place = reach_page(p, p->few[i].index);
+
+		if (!*place)
+			*place = fxt_alloc(1, sizeof(**place));
+		put(p, p->few[i].index, *place, p->few[i].string, p->few[i].offset);
+	}
+	free(p->few);
+	p->few = NULL;
+	p->few_count = 0;
+}
+
 void fxt_register_string(struct fxt_reader *r, struct fxt_provider *p, unsigned index, struct fxt_text text,
 			 uint64_t offset)
 {
-	struct fxt_string_page **place = reach_page(p, index), *page = *place;
+	struct fxt_string_page **place, *page;
+	const struct fxt_string_entry *e;
 	unsigned at = index & (PAGE - 1);
-	const struct fxt_string_entry *e = page ? page->strings[at] : NULL;
 
-	if (e && e->bytes == text.bytes && memcmp(e->text, text.text, text.bytes) == 0)
-		return;
 	if (!r->strings)
 		r->strings = fxt_alloc(1, sizeof(*r->strings));
+	if (!p->strings && register_few(r, p, index, &text, offset))
+		return;
+	leave_list(p);
+	place = reach_page(p, index);
+	page = *place;
+	e = page ? page->strings[at] : NULL;
+	if (e && is_same(e, &text))
+		return;
 	page = page ? own(r->strings, page) : fxt_alloc(1, sizeof(*page));
 	if (e) {
 		page->has_changed = true;
@@ -278,12 +363,15 @@ struct fxt_text fxt_registered_string(const struct fxt_provider *p, unsigned ind
 	const struct fxt_string_page *page = page_of(p, index);
 	unsigned at = index & (PAGE - 1);
 	struct fxt_string_entry *e = page ? page->strings[at] : NULL;
+	const struct fxt_few_string *few = few_at(p, index);
 	const struct fxt_slot *slot;
 	const struct fxt_older *older;
 
+	e = few ? few->string : e;
 	if (!e)
 		return (struct fxt_text){0};
-	if (page->distances[at] != FAR && offset_of(p, page, at) <= offset)
+	if (few ? few->offset <= offset
+		: page->distances[at] != FAR && offset_of(p, page, at) <= offset)
 		return (struct fxt_text){.text = e->text, .bytes = e->bytes, .symbol = &e->symbol};
 	slot = fxt_map_find(&p->older_strings, index, 0);
 	older = slot ? fxt_meaning_at((struct fxt_meanings *)(uintptr_t)slot->value[0], offset) : NULL;
@@ -302,6 +390,8 @@ uint16_t fxt_lasting_index(const struct fxt_provider *p, uint64_t ref, const str
 
 void fxt_mark_strings(const struct fxt_provider *p, unsigned char *is_used)
 {
+	for (unsigned i = 0; i < p->few_count; i++)
+		is_used[p->few[i].index] = true;
 	for (unsigned index = 0; index <= FXT_STRING_MAX_INDEX; index++) {
 		const struct fxt_string_page *page = page_of(p, index);
 
@@ -320,7 +410,10 @@ void fxt_forget_strings(struct fxt_reader *r, struct fxt_provider *p)
 		free(p->strings[i]);
 	}
 	free(p->strings);
+	free(p->few);
 	p->strings = NULL;
+	p->few = NULL;
+	p->few_count = 0;
 	p->has_strings = false;
 	for (const struct fxt_slot *s = fxt_map_next(&p->older_strings, NULL); s;
 	     s = fxt_map_next(&p->older_strings, s))
