@@ -271,8 +271,8 @@ static struct fxt_few_string *few_at(const struct fxt_provider *p, unsigned inde
 	return NULL;
 }
 
-/* Returns room for one more in the list, which takes no more memory than it needs: of a trace that was made to
- * cost much, each event may have a provider of its own. */
+/* Returns room for one more in the list, which takes no more memory than it needs: of a trace that was made
+ * to cost much, each event may have a provider of its own. */
 static struct fxt_few_string *more_few(struct fxt_provider *p)
 {
 	struct fxt_few_string *more;
