@@ -225,6 +225,13 @@ static struct fxt_string_page **reach_page(struct fxt_provider *p, unsigned inde
 	return &(*pages)[index >> PAGE_BITS & (PAGE - 1)];
 }
 
+static void note_first(struct fxt_provider *p, uint64_t offset)
+{
+	if (!p->has_strings)
+		p->first_string = offset;
+	p->has_strings = true;
+}
+
 static void add_meaning(struct fxt_provider *p, unsigned index, struct fxt_older meaning)
 {
 	bool fresh;
@@ -242,9 +249,7 @@ static void put(struct fxt_provider *p, unsigned index, struct fxt_string_page *
 	unsigned at = index & (PAGE - 1);
 	uint64_t distance;
 
-	if (!p->has_strings)
-		p->first_string = offset;
-	p->has_strings = true;
+	note_first(p, offset);
 	distance = (offset - p->first_string) / FXT_WORD_BYTES;
 	page->count += !page->strings[at];
 	page->strings[at] = string;
@@ -305,6 +310,7 @@ static bool register_few(struct fxt_reader *r, struct fxt_provider *p, unsigned 
 		few = more_few(p);
 	}
 	*few = (struct fxt_few_string){entry_of(r->strings, text), offset, index};
+	note_first(p, offset);
 	return true;
 }
 
@@ -313,10 +319,8 @@ static void leave_list(struct fxt_provider *p)
 {
 	/* Distances are from the first one on. */
 	for (unsigned i = 0; i < p->few_count; i++)
-		if (!p->has_strings || p->few[i].offset < p->first_string) {
-			p->has_strings = true;
+		if (p->few[i].offset < p->first_string)
 			p->first_string = p->few[i].offset;
-		}
 	for (unsigned i = 0; i < p->few_count; i++) {
 		struct fxt_string_page **place = reach_page(p, p->few[i].index);
 
