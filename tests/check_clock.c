@@ -95,7 +95,10 @@ static void begin(void)
 	fxt_clock_start();
 	while (fxt_clock_tick() - begun < 2 * SCALE_MIN_NS)
 		;
-	expire();
+	/* There is no line yet if this thread was preempted just now for so long that a line would be over. */
+	do
+		expire();
+	while (clock_state.usable && !thread.clock.scale);
 	ck_assert(clock_state.usable);
 	ck_assert_uint_ne(thread.clock.scale, 0);
 }
@@ -128,8 +131,8 @@ START_TEST(agrees)
 END_TEST
 
 /* Kernel time leaps, as if the machine had slept or had been moved to another host. The lines follow it.
- * There are too few leaps for the counter to be given up. */
-START_TEST(follows_a_leap)
+ * There are too few leaps for the counter to be given up. Returns false if it was. */
+static bool follows_leaps(void)
 {
 	uint64_t ns;
 	unsigned i;
@@ -141,11 +144,25 @@ START_TEST(follows_a_leap)
 		 * when a line that was made with it has expired. */
 		do
 			expire();
-		while (!fxt_clock_quick(&thread, &ns));
+		while (clock_state.usable && !fxt_clock_quick(&thread, &ns));
 		expire();
+		if (!clock_state.usable)
+			return false;
 		ck_assert_uint_lt(distance(), 1000);
 	}
-	ck_assert(clock_state.usable);
+	return true;
+}
+
+/* A thread that is preempted while it compares the clocks may take that for a leap, which makes one too many.
+ * On a busy machine that happens to one of some ten rounds; a clock that gives up too early does so in all. */
+START_TEST(follows_a_leap)
+{
+	enum { ROUNDS = 20 };
+	unsigned i;
+
+	for (i = 0; i < ROUNDS && !follows_leaps(); i++)
+		;
+	ck_assert_uint_lt(i, ROUNDS);
 }
 END_TEST
 
