@@ -95,7 +95,7 @@ static void begin(void)
 	fxt_clock_start();
 	while (fxt_clock_tick() - begun < 2 * SCALE_MIN_NS)
 		;
-	/* There is no line yet if this thread was preempted just now for so long that a line would be over. */
+	/* There is no line yet if this thread was preempted just now, for longer than a line lasts. */
 	do
 		expire();
 	while (clock_state.usable && !thread.clock.scale);
