@@ -153,8 +153,8 @@ static bool follows_leaps(void)
 	return true;
 }
 
-/* A thread that is preempted while it compares the clocks may take that for a leap, which is one too many.
- * On a busy machine that happens to one of some ten rounds; a clock that gives up too early does so in all. */
+/* A thread that is preempted while it compares the clocks may take that for a leap, which is one too many. On
+ * a busy machine that happens in one of some ten rounds; a clock that gives up too early does so in all. */
 START_TEST(follows_a_leap)
 {
 	enum { ROUNDS = 20 };

@@ -34,11 +34,13 @@ static bool is_flow(unsigned type)
 }
 
 /* Returns whether the arrow has lost its slice. An arrow stands right behind the slice that it belongs to
- * in the chunk of its thread, so only the first arrows of a thread behind the gap may have none. */
+ * in the chunk of its thread. The first arrows behind the gap may have none, and then the last slice of the
+ * thread is another one, which was over or had not begun. */
 static bool has_no_slice(struct fxt_archive_mend *m, const struct fxt_archive_walk *w, unsigned type)
 {
 	const uint64_t *record = w->words + w->at;
-	uint64_t thread = fxt_get_event_thread(record[0]);
+	uint64_t thread = fxt_get_event_thread(record[0]), ns = w->size > 1 ? record[1] : 0;
+	struct fxt_slot *slice;
 	bool is_new;
 
 	if (!m->is_behind || type == FXT_EVENT_COUNTER ||
@@ -46,10 +48,15 @@ static bool has_no_slice(struct fxt_archive_mend *m, const struct fxt_archive_wa
 		return false;
 	if (!thread && w->size > 3)
 		thread = record[3] << 8;
-	if (is_flow(type))
-		return !fxt_map_find(&m->threads, w->provider, thread);
-	if (type == FXT_EVENT_DURATION_BEGIN || type == FXT_EVENT_DURATION_COMPLETE)
-		fxt_map_put(&m->threads, w->provider, thread, &is_new);
+	if (is_flow(type)) {
+		slice = fxt_map_find(&m->threads, w->provider, thread);
+		return !slice || ns < slice->value[0] || ns > slice->value[1];
+	}
+	if (type != FXT_EVENT_DURATION_BEGIN && type != FXT_EVENT_DURATION_COMPLETE)
+		return false;
+	slice = fxt_map_put(&m->threads, w->provider, thread, &is_new);
+	slice->value[0] = ns;
+	slice->value[1] = type == FXT_EVENT_DURATION_BEGIN ? UINT64_MAX : record[w->size - 1];
 	return false;
 }
 
