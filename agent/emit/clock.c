@@ -211,8 +211,8 @@ uint64_t fxt_clock_from_kernel(struct fxt_thread *thread)
 	if (clock_state.usable)
 		look_at_offset();
 	ns = fxt_clock_kernel_ns();
-	/* A lent gate is open, or the thread is here for the first time since it was: fxt_threads_expire()
-	 *  */
+	/* A lent gate is open, or the thread is here for the first time since it was: see
+	 * fxt_threads_expire(). */
 	if (fxt_gate_is_lent() && atomic_load_explicit(&fxt_gate.mask, memory_order_relaxed))
 		fxt_parts_woken();
 	if (thread->starts != atomic_load_explicit(&fxt_agent.starts, memory_order_relaxed))

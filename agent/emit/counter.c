@@ -66,7 +66,7 @@ enum {
 	TELL_NS = 10 * 1000,
 };
 
-/* What the calling thread has lost and not told yet, in this process. */
+/* This is what the calling thread has lost and not told yet, in this process. */
 static __thread struct {
 	uint32_t pid;
 	uint32_t untold;                /* in the header */

@@ -252,10 +252,10 @@ static void keep_open(struct fxt_merged_part *part, struct fxt_reader *r)
 		if (!program)
 			continue;
 		still_runs = m->still_runs || fxt_map_find(&m->running, r->providers[i]->id, 0);
-		/* A manager saves the calls in progress of a program last of all. */
 		/* Begins are read again, here and there, and their pages need not stay. */
 		if (i % DROP_PROGRAMS == 0)
 			fxt_trace_drop(r->data, r->data + r->at);
+		/* A manager saves the calls in progress of a program last of all. */
 		if (!fxt_open_lifetimes_keep(&m->lifetimes, program, r, still_runs, !m->followed))
 			fxt_untraced_stayed(&m->untraced, program->ended.pid);
 	}

@@ -29,7 +29,7 @@ static int open_nameless(void)
 	return fd;
 }
 
-static bool put_together(const char *directory)
+bool fxt_parts_put_together(const char *directory)
 {
 	char *archive = fxt_format("%s/" FXT_PARTS_ARCHIVE, directory);
 	bool ok = fxt_archive_keep_put_together(archive);
@@ -49,7 +49,7 @@ int fxt_joined_directory(const char *directory)
 		fxt_error(directory, "its fxt record still runs, and will join it");
 		return -1;
 	}
-	if (!put_together(directory))
+	if (!fxt_parts_put_together(directory))
 		return -1;
 	fxt_parts_find(&parts, directory, NULL);
 	fd = parts.count ? open_nameless() : -1;

@@ -2,6 +2,12 @@
 #ifndef FXT_TOOLS_JOINED_DIRECTORY_H
 #define FXT_TOOLS_JOINED_DIRECTORY_H
 
+#include <stdbool.h>
+
+/* Puts the files of a manager's archive in the directory together, if a run has outgrown one. Returns false
+ * after a message. */
+bool fxt_parts_put_together(const char *directory);
+
 /* Joins the traces in the directory in a file without a name in TMPDIR. They stay as they are, but for the
  * files of a long run, which become one. Returns the descriptor, or -1 after a message. See
  * fxt_trace_of_directory. */

@@ -9,12 +9,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "joined_directory.h"
 #include "record.h"
 #include "tools/common/command.h"
 #include "tools/common/message.h"
 #include "tools/common/pack.h"
 #include "tools/join/join.h"
-#include "tools/archive/archive_keep.h"
 #include "tools/programs/debug_dirs.h"
 
 enum { KEY_COMPRESS = 0x100, KEY_NO_PERFETTO };
@@ -56,16 +56,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-/* Puts the files of a manager's archive in the directory together, if a run has outgrown one. */
-static bool put_together(const char *directory)
-{
-	char *archive = fxt_format("%s/" FXT_PARTS_ARCHIVE, directory);
-	bool ok = fxt_archive_keep_put_together(archive);
-
-	free(archive);
-	return ok;
-}
-
 /* Finds the parts: the files that were given, and all traces in directories that were given. *made_here
  * becomes the directory if fxt record has made it. */
 static bool find(struct merge_options *o, struct fxt_parts *parts, const char **made_here)
@@ -93,7 +83,7 @@ static bool find(struct merge_options *o, struct fxt_parts *parts, const char **
 			}
 			*made_here = *from;
 		}
-		if (!put_together(*from))
+		if (!fxt_parts_put_together(*from))
 			return false;
 		fxt_parts_find(parts, *from, NULL);
 	}
