@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "writer/lock.h"
 #include "writer/provider.h"
 #include "writer/storage.h"
 
@@ -24,11 +25,30 @@ static_assert(sizeof(fxt_gate) == FXT_PAGE_BYTES && sizeof(owner) == FXT_PAGE_BY
 
 static void *view;                      /* the page that the gate is lent to; NULL: there is none */
 static void *manager_page;              /* FXT_MANAGER_PAGE; NULL: there is none */
-static atomic_bool is_mapped;           /* the manager's page is in the gate's place */
+/* Which page is in the gate's place changes under this lock: a thread that begins to record may come while
+ * another one is about to lend the gate, because recording is to end. */
+static struct fxt_lock gate_lock;
+static bool is_mapped;                  /* the manager's page is in the gate's place */
 static bool is_advised;                 /* the kernel knows which pages to wipe */
+
+/* Takes gate_lock, where a lock may be taken. Returns whether it was. */
+static bool lock_gate(uint64_t *mask)
+{
+	if (fxt_may_not_lock())
+		return false;
+	*mask = fxt_lock(&gate_lock);
+	return true;
+}
+
+static void unlock_gate(bool is_locked, uint64_t mask)
+{
+	if (is_locked)
+		fxt_unlock(&gate_lock, mask);
+}
 
 void fxt_gate_own(uint32_t pid)
 {
+	fxt_lock_reset(&gate_lock);
 	fxt_gate_set(0);
 	/* If the kernel lacks this advice, only the fork handler keeps children out of this buffer. */
 	if (!is_advised) {
@@ -49,23 +69,37 @@ bool fxt_gate_is_inherited(void)
 	return !atomic_load_explicit(&owner.pid, memory_order_relaxed);
 }
 
-uint32_t fxt_gate_set(uint32_t categories)
+/* Puts the process's own page in the gate's place, if it is not there. Returns false if the kernel
+ * refuses. */
+static bool take_back(void)
 {
 	int error = 0;
 
-	if (atomic_exchange(&is_mapped, false)) {
-		/* The kernel changes the mapping at once: other threads find one page or the other. */
-		fxt_sys_mmap(&fxt_gate, FXT_PAGE_BYTES, PROT_READ | PROT_WRITE,
-			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0, &error);
-		fxt_sys_madvise(&fxt_gate, sizeof(fxt_gate), MADVISE_WIPE_ON_FORK);
+	if (!is_mapped)
+		return true;
+	/* The kernel changes the mapping at once: other threads find one page or the other. */
+	fxt_sys_mmap(&fxt_gate, FXT_PAGE_BYTES, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0, &error);
+	if (error)
+		return false;
+	fxt_sys_madvise(&fxt_gate, sizeof(fxt_gate), MADVISE_WIPE_ON_FORK);
+	is_mapped = false;
+	return true;
+}
+
+uint32_t fxt_gate_set(uint32_t categories)
+{
+	uint64_t mask;
+	uint32_t was = 0;
+	bool is_locked = lock_gate(&mask);
+
+	/* A page that stays lent can only be read. */
+	if (take_back()) {
+		atomic_store(&fxt_gate_lent, false);
+		was = atomic_exchange_explicit(&fxt_gate.mask, categories, memory_order_acq_rel);
 	}
-	/* If the kernel has refused, the page can only be read, and stays lent. */
-	if (error) {
-		atomic_store(&is_mapped, true);
-		return 0;
-	}
-	atomic_store(&fxt_gate_lent, false);
-	return atomic_exchange_explicit(&fxt_gate.mask, categories, memory_order_acq_rel);
+	unlock_gate(is_locked, mask);
+	return was;
 }
 
 static void *map_page(int fd, uint32_t page, int *error)
@@ -113,17 +147,27 @@ int64_t fxt_gate_host_real_ns(void)
 
 bool fxt_gate_prepare(void)
 {
-	if (!view)
-		return false;
-	atomic_store_explicit(&fxt_gate.mask, 0, memory_order_release);
-	atomic_store(&fxt_gate_lent, true);
-	return true;
+	uint64_t mask;
+	bool is_locked = lock_gate(&mask);
+
+	if (view) {
+		if (!is_mapped)
+			atomic_store_explicit(&fxt_gate.mask, 0, memory_order_release);
+		atomic_store(&fxt_gate_lent, true);
+	}
+	unlock_gate(is_locked, mask);
+	return view;
 }
 
 void fxt_gate_lend(void)
 {
+	uint64_t mask;
+	bool is_locked = lock_gate(&mask);
+
 	/* With an old size of 0 this makes a second mapping of the page. */
-	if (FXT_SYSCALL5(SYS_mremap, view, 0, FXT_PAGE_BYTES, MREMAP_MAYMOVE | MREMAP_FIXED, &fxt_gate) ==
-	    (long)(uintptr_t)&fxt_gate)
-		atomic_store(&is_mapped, true);
+	if (fxt_gate_is_lent() && !is_mapped &&
+	    FXT_SYSCALL5(SYS_mremap, view, 0, FXT_PAGE_BYTES, MREMAP_MAYMOVE | MREMAP_FIXED, &fxt_gate) ==
+		    (long)(uintptr_t)&fxt_gate)
+		is_mapped = true;
+	unlock_gate(is_locked, mask);
 }

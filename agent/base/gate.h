@@ -61,7 +61,8 @@ int64_t fxt_gate_host_real_ns(void);
  * page to lend it to. */
 bool fxt_gate_prepare(void);
 
-/* Lends the gate, after fxt_gate_prepare(). If the kernel refuses, the gate stays closed. */
+/* Lends the gate, after fxt_gate_prepare(), unless another thread has taken it back since. If the kernel
+ * refuses, the gate stays closed. */
 void fxt_gate_lend(void);
 
 /* Returns whether the gate is lent. */

@@ -243,6 +243,9 @@ static void wait_for_start(void)
 	int recording = FXT_RECORDING;
 	bool can_wait;
 
+	/* The child of a vfork leaves this to its parent. */
+	if (fxt_may_not_lock() && !fxt_is_filtered())
+		return;
 	if (!atomic_compare_exchange_strong(&fxt_agent.recording, &recording, FXT_WAITING))
 		return;
 	put_instant(FXT_STR_stopped, by_manager);
@@ -270,8 +273,10 @@ static void begin(bool has_recorded)
 		if (fxt_agent.begins_anew)
 			fxt_async_begin_anew(fxt_flow_id());
 	}
-	atomic_store(&fxt_agent.recording, FXT_RECORDING);
+	/* Another thread may hear at once that recording is to end, and closes the gate: it does so after it
+	 * was opened. */
 	fxt_gate_set(fxt_agent.config.categories);
+	atomic_store(&fxt_agent.recording, FXT_RECORDING);
 	fxt_connection_started(&fxt_agent.buffer);
 }
 

@@ -99,7 +99,10 @@ class Manager:
 
     def receive(self):
         message, descriptors, _, _ = socket.recv_fds(self.end, 4096, 1)
-        need(len(message) >= PACKET.size, "the program has closed the connection")
+        if not message:
+            time.sleep(0.1)             # so that the kernel says whether the program has died
+        need(len(message) >= PACKET.size,
+             f"the program has closed the connection; its status is {self.program.process.poll()}")
         packet = PACKET.unpack(message[:PACKET.size])
         need(packet[1] == 0 or packet[0] == ALERT, f"{packet}: `reserved` is not 0")
         return (*packet, descriptors)
@@ -306,6 +309,21 @@ def premature():
         manager.program.end()
 
 
+def again():
+    """A program with threads may be stopped and started again as often and as soon as a manager likes."""
+    for _ in range(4):
+        manager = Manager(random.choice((2, 4, 8, 16)), random.choice((1, 50, 1000)), random.choice((0, 20)),
+                          most=1000000)
+        manager.initialize(random.choice((STREAMING, CIRCULAR)), 1 << 20, 1)
+        for _ in range(50):
+            manager.start()
+            time.sleep(random.choice((0, 0, random.random() / 1000)))
+            need(manager.stop(), "STOP has no answer")
+        manager.start()
+        manager.program.go_on(20)
+        manager.program.end()
+
+
 def losses():
     """What finds no room is counted in the header while the program goes on, and each thread that finds room
     again tells how much it has lost, and when: windows that are apart stay apart."""
@@ -369,6 +387,7 @@ if __name__ == "__main__":
     seed = int(os.environ.get("FXT_SEED", time.time_ns()))
     print(f"seed {seed}")
     random.seed(seed)
-    for rule in losses, sizes, limited, soon_and_late, nonsense, alerts, premature:
+    for rule in losses, sizes, limited, soon_and_late, nonsense, alerts, premature, again:
+        print(rule.__name__, flush=True)
         rule()
     print(f"{windows(int(sys.argv[1]))} calls in {sys.argv[1]} windows")
