@@ -20,7 +20,8 @@ enum {
 	RING_SHARE = 4,                 /* and this for what is kept in memory */
 	MOST_STREAM_BYTES = 64 << 20,
 	LEAST_BYTES = 1 << 20,
-	FIRST_SHARE = 8,
+	FIRST_SHARE = 8,                /* of what is left, this part is for one that has come */
+	MOST_FIRST_CHUNKS = 16,         /* but for one that waits for room no more than this */
 	LEAST_RING_CHUNKS = 16,         /* of each half: 1 MiB */
 	/* A provider that keeps a pace of its own needs no more than this: buffer_managed.c. */
 	USUAL_CHUNKS = 32,
@@ -133,14 +134,21 @@ static uint32_t left(const struct fxt_session *session)
 	return granted < most ? (uint32_t)(most - granted) : 0;
 }
 
-/* Returns how many chunks of each half a stream gets at first. Programs that do not wait for room drop what
- * they record while the manager is busy, so they get a share of what is left. Its memory is theirs only when
- * they use it. */
+/* Returns how many chunks of each half a stream gets at least. Programs that do not wait for room drop what
+ * they record while the manager is busy, so they keep the share that they get at first. */
+static uint32_t least_chunks(uint32_t first, const struct fxt_session *session)
+{
+	return session->config.waits && first > FXT_MANAGED_FIRST_CHUNKS ? FXT_MANAGED_FIRST_CHUNKS : first;
+}
+
+/* Returns how many chunks of each half a stream gets at first: a share of what is left, because programs
+ * begin with much work and the manager may be busy. The memory is theirs only when they use it. */
 static uint32_t first_chunks(const struct fxt_client *p, const struct fxt_session *session)
 {
-	uint32_t half = p->chunks / 2, most = left(session);
-	uint32_t chunks = session->config.waits ? 0 : most / FIRST_SHARE;
+	uint32_t half = p->chunks / 2, most = left(session), chunks = most / FIRST_SHARE;
 
+	if (session->config.waits && chunks > MOST_FIRST_CHUNKS)
+		chunks = MOST_FIRST_CHUNKS;
 	if (most < FXT_MANAGED_FIRST_CHUNKS)
 		chunks = FXT_MANAGED_LEAST_CHUNKS;
 	else if (chunks < FXT_MANAGED_FIRST_CHUNKS)
@@ -161,12 +169,14 @@ static uint32_t ring_chunks(const struct fxt_client *p, const struct fxt_session
 
 void fxt_memory_begin(struct fxt_client *p, const struct fxt_session *session)
 {
+	bool streams = session->config.mode == FXT_BUFFERING_STREAMING;
+	uint32_t first = streams ? first_chunks(p, session) : ring_chunks(p, session);
+
 	p->grant = (struct fxt_client_grant){.saved_ns = fxt_now_ns(), .wanted_ns = fxt_now_ns()};
-	p->grant.first_chunks = session->config.mode == FXT_BUFFERING_STREAMING ? first_chunks(p, session)
-										: ring_chunks(p, session);
+	p->grant.least_chunks = streams ? least_chunks(first, session) : first;
 	/* Of the members that the header has in addition to Fuchsia's, this one is never 0 in our agent's. */
 	p->grant.knows = atomic_load_explicit(&header_of(p)->outlives_connection, memory_order_relaxed);
-	set(p, p->grant.first_chunks);
+	set(p, first);
 }
 
 void fxt_memory_grant(struct fxt_client *p, struct fxt_session *session)
@@ -224,9 +234,10 @@ void fxt_memory_take_back(struct fxt_session *session, uint64_t now_ns)
 
 		if (!p->memory || session->config.mode != FXT_BUFFERING_STREAMING)
 			continue;
-		if ((is_idle || is_slow) && p->grant.chunks > p->grant.first_chunks)
-			set(p, is_idle || p->grant.first_chunks > USUAL_CHUNKS ? p->grant.first_chunks
-									       : USUAL_CHUNKS);
+		if (is_idle && p->grant.chunks > p->grant.least_chunks)
+			set(p, p->grant.least_chunks);
+		else if (is_slow && p->grant.chunks > USUAL_CHUNKS && p->grant.chunks > p->grant.least_chunks)
+			set(p, p->grant.least_chunks > USUAL_CHUNKS ? p->grant.least_chunks : USUAL_CHUNKS);
 		if (is_idle)
 			free_rest(p, FXT_MANAGED_FIRST_CHUNKS);
 		else if (is_slow)

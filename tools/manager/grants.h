@@ -15,7 +15,7 @@ struct fxt_session;
 
 struct fxt_client_grant {
 	uint32_t chunks;                /* of each rolling buffer it may use so many; 0: all */
-	uint32_t first_chunks;          /* what it was granted at first */
+	uint32_t least_chunks;          /* what it keeps while it is idle */
 	uint32_t most_chunks;           /* memory behind so many has been given back */
 	bool knows;                     /* the provider knows of chunks whose memory was given back */
 	uint64_t saved_ns, wanted_ns;   /* CLOCK_MONOTONIC: when it was saved last, and wanted more last */
