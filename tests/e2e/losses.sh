@@ -239,7 +239,7 @@ int main(int count, char **args)
 	return 0;
 }
 END
-"$CC" -O1 -o frees_all frees_all.c || fail "the compiler does not make frees_all"
+$CC -O1 -o frees_all frees_all.c || fail "the compiler does not make frees_all"
 for how in record preload; do
 	blocks=$((30000 + $(random_below 20000)))
 	if test $how = record; then

@@ -221,7 +221,7 @@ int main(void)
 	return nanosleep(&(struct timespec){0, 300000000}, NULL);
 }
 END
-if "$CC" -O1 -static -o sleeps sleeps.c 2>/dev/null; then
+if $CC -O1 -static -o sleeps sleeps.c 2>/dev/null; then
 	untraced sh -c "exec '$scratch/sleeps'"
 	between "the life that is told, in ms" 0 299 "$("$FXT" report --json untraced.fxt | python3 -c '
 import json, sys

@@ -93,7 +93,7 @@ is "without the kernel" 0 "$(fxt dump none.fxt | grep -c -e ' switch ' -e ' samp
 
 # -- Programs without the agent ------------------------------------------------------------------------
 
-if "$CC" -O2 -static -pthread -o still "$abs_top_srcdir/tests/apps/burns.c" 2>/dev/null; then
+if $CC -O2 -static -pthread -o still "$abs_top_srcdir/tests/apps/burns.c" 2>/dev/null; then
 	stolen=$(steal_ms)
 	"$FXT" record --sample=997 -o static.fxt -- sh -c './still 1 300 2' >traced.out 2>said
 	is "a static program: output" burnt "$(cat traced.out)"
@@ -309,7 +309,7 @@ print(*sorted("%s %d" % name for name in names.items()), all(t["since_begin"] fo
 
 # The kernel does not tell the frame pointer of a thread that does not run, which a program keeps without
 # optimisation.
-"$CC" -O0 -fno-omit-frame-pointer -pthread -o framed "$abs_top_srcdir/tests/apps/stuck.c" ||
+$CC -O0 -fno-omit-frame-pointer -pthread -o framed "$abs_top_srcdir/tests/apps/stuck.c" ||
 	fail "the compiler does not make a program with frame pointers"
 mkfifo input
 for name in "$apps/stuck" ./framed; do
@@ -395,7 +395,7 @@ has_lines()
 	grep -q 'burns\.c:[0-9]' lines && echo yes || echo no
 }
 
-if "$CC" -g -O2 -pthread -Wl,--build-id -o whole "$abs_top_srcdir/tests/apps/burns.c" 2>/dev/null &&
+if $CC -g -O2 -pthread -Wl,--build-id -o whole "$abs_top_srcdir/tests/apps/burns.c" 2>/dev/null &&
 	mkdir debug && objcopy --only-keep-debug whole debug/stripped.debug && strip -o stripped whole; then
 	rm whole
 	readelf --debug-dump=frames stripped |
