@@ -114,6 +114,15 @@ static void executes(uint64_t from, uint64_t to, bool has_failed)
 	event(FXT_EVENT_DURATION_COMPLETE, from, PROCESS, EXECVE, &failure, has_failed, to);
 }
 
+/* Writes some counters, as the agent does at any time. */
+static void counts(uint64_t from, unsigned times)
+{
+	struct fxt_arg bytes = {.type = FXT_ARG_UINT64, .name = FXT_INLINE("bytes", 5), .u64 = from};
+
+	for (unsigned i = 0; i < times; i++)
+		event(FXT_EVENT_COUNTER, from + i, IO, FILE_NAME, &bytes, 1, 1);
+}
+
 /* The next two functions write a call of the first or the second thread: one without an end, one with it. */
 static void is_in(unsigned thread, uint64_t at)
 {
@@ -287,6 +296,16 @@ START_TEST(ends_with_the_program)
 	makes_child(2, 110);
 	executes(300, 310, false);
 	expect("1 at 310 by exec");
+	/* The agent wrote counters while the program was executed. */
+	begin_part(7, false);
+	opens(1, 100);
+	executes(300, 310, false);
+	counts(311, 1 + (unsigned)random_below(8));
+	begin_part(7, false);
+	counts(400, 1 + (unsigned)random_below(8));
+	opens(3, 500);
+	exits(900);
+	expect("1 at 310 by exec, 3 at 900 by exit");
 	/* The child of a vfork executed a program, because the thread went on. */
 	begin_part(7, false);
 	reaps(1, 8, 50, 700);

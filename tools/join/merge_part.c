@@ -20,14 +20,18 @@ static struct fxt_open_program *program_of(const struct fxt_merged_part *part,
 	return fxt_open_lifetimes_of(&part->merge->lifetimes, provider);
 }
 
-/* Takes the times of events of a thread, which that provider has recorded. */
+/* Takes the times of events of a thread, which that provider has recorded. Counters tell only that the
+ * program had begun: the agent may write them at any time, also when a call that executes another program is
+ * in the trace already. */
 static void take_times(const struct fxt_merged_part *part, const struct fxt_provider *provider,
-		       uint32_t thread, const struct fxt_times *times)
+		       uint32_t thread, uint64_t type, struct fxt_times times)
 {
 	struct fxt_open_program *program = program_of(part, provider);
 
+	if (type == FXT_EVENT_COUNTER)
+		times.latest = times.last = 0;
 	if (program && part->r->threads[thread].pid == program->ended.pid)
-		fxt_open_program_seen(program, thread, times);
+		fxt_open_program_seen(program, thread, &times);
 }
 
 /* Takes a slice of another process's thread. It is in this part because that thread woke one of this
@@ -46,7 +50,7 @@ static void count(struct fxt_merged_part *part, const struct fxt_provider *provi
 {
 	fxt_overview_count(&part->overview, form->category, form->thread,
 			   fxt_get_record_words(form->header) * FXT_WORD_BYTES, form->count);
-	take_times(part, provider, form->thread, &form->times);
+	take_times(part, provider, form->thread, fxt_get_event_type(form->header), form->times);
 }
 
 static void count_skimmed(void *context, const struct fxt_form *form)
@@ -148,8 +152,8 @@ static void take(struct fxt_merge *m, struct fxt_reader *r, struct fxt_merged_pa
 	/* An event of an unknown type has no thread. */
 	if (rec->type != FXT_RECORD_EVENT || !rec->known)
 		return;
-	take_times(part, rec->provider, rec->thread,
-		   &(struct fxt_times){rec->ticks, rec->ticks, fxt_commit_ticks(rec)});
+	take_times(part, rec->provider, rec->thread, rec->subtype,
+		   (struct fxt_times){rec->ticks, rec->ticks, fxt_commit_ticks(rec)});
 	take_other(part, rec);
 	if (fxt_event_bounds_async(rec->subtype) && rec->has_extra)
 		link_lifetime(part, (enum fxt_event_type)rec->subtype, rec->extra, rec->offset);
