@@ -240,6 +240,7 @@ APPS_C = \
 	tests/apps/progress \
 	tests/apps/quiet \
 	tests/apps/rounds \
+	tests/apps/same_number \
 	tests/apps/says \
 	tests/apps/scribble \
 	tests/apps/sequence \

@@ -333,3 +333,27 @@ if unshare -r -p -f --mount-proc true 2>/dev/null; then
 else
 	echo "namespaces are left out: they are not allowed here"
 fi
+
+# -- One number for several processes --------------------------------------------------------------------
+
+# Where the program may choose process numbers, and here nobody may. The trace tells processes apart by their
+# numbers, so the report says that it cannot.
+children=$((2 + $(random_below 4)))
+"$FXT" record -q -o numbers.fxt -- "$apps/same_number" $children >number
+status=$?
+if test $status = 77; then
+	echo "numbers of processes are left out: they may not be chosen here"
+else
+	is "one number: exit status" 0 $status
+	valid numbers.fxt
+	number=$(cat number)
+	fxt report numbers.fxt >report
+	is "one number: the report" "$number ($children)" \
+		"$(sed -n 's/^SEVERAL PROCESSES IN TURN had one number.*: .*\b\('"$number"' ([0-9]*)\).*/\1/p' report)"
+	is "one number: who was killed" 1 "$(grep -c "^a process $number was killed by signal 9" report)"
+	is "one number: JSON" "$children" "$(fxt report --json numbers.fxt | python3 -c 'import json, sys
+numbers = {one["pid"]: one["processes"] for one in json.load(sys.stdin)["shared_numbers"]}
+print(numbers[int(sys.argv[1])])' "$number")"
+	"$FXT" record -q -o others.fxt -- "$apps/ends" exit >/dev/null 2>&1
+	is "one number: another report" 0 "$(fxt report others.fxt | grep -c 'SEVERAL PROCESSES')"
+fi

@@ -91,10 +91,41 @@ static void take_counts(struct fxt_unseen *u, const struct fxt_record *rec, uint
 	}
 }
 
+/* -- Numbers ---------------------------------------------------------------------------------------- */
+
+/* Takes the begin of a child's life. The kernel gives a number again when it has gone through all of them. */
+static void take_child(struct fxt_unseen *u, const struct fxt_record *rec)
+{
+	uint64_t pid;
+	bool fresh;
+
+	if (fxt_text_is(&rec->name, "child") && fxt_text_is(&rec->category, "process") &&
+	    fxt_argument_u64(fxt_argument(rec, "pid"), &pid))
+		fxt_map_put(&u->children, pid, 0, &fresh)->value[0]++;
+}
+
+uint64_t fxt_unseen_children(const struct fxt_unseen *u, uint64_t pid)
+{
+	const struct fxt_slot *s = fxt_map_find(&u->children, pid, 0);
+
+	return s ? s->value[0] : 0;
+}
+
+/* Returns the next number after `s` that several processes had, or the first if `s` is NULL. */
+static const struct fxt_slot *next_shared(const struct fxt_unseen *u, const struct fxt_slot *s)
+{
+	do
+		s = fxt_map_next(&u->children, s);
+	while (s && s->value[0] < 2);
+	return s;
+}
+
 void fxt_unseen_take(struct fxt_unseen *u, const struct fxt_reader *r, const struct fxt_record *rec)
 {
 	uint64_t pid = r->threads[rec->thread].pid;
 
+	if (rec->subtype == FXT_EVENT_ASYNC_BEGIN)
+		take_child(u, rec);
 	if (rec->subtype == FXT_EVENT_DURATION_COMPLETE && fxt_text_is(&rec->category, "io"))
 		take_call(u, rec, pid);
 	if (rec->subtype != FXT_EVENT_INSTANT || !fxt_text_is(&rec->category, "agent"))
@@ -134,6 +165,23 @@ static void print_rings(const struct fxt_unseen *u, FILE *out)
 	fprintf(out, ", %s calls; what goes through rings is not seen\n", fxt_count(sum.enters).text);
 }
 
+static void print_shared(const struct fxt_unseen *u, size_t top, FILE *out)
+{
+	size_t count = 0;
+
+	for (const struct fxt_slot *s = next_shared(u, NULL); s; s = next_shared(u, s)) {
+		if (!count)
+			fputs("SEVERAL PROCESSES IN TURN had one number, and are shown as one: ", out);
+		if (count < top)
+			fprintf(out, "%s%" PRIu64 " (%s)", count ? ", " : "", s->a, fxt_count(s->value[0]).text);
+		count++;
+	}
+	if (count > top)
+		fprintf(out, " and %zu more", count - top);
+	if (count)
+		fputc('\n', out);
+}
+
 void fxt_unseen_print(const struct fxt_unseen *u, const struct fxt_reader *r, size_t top, FILE *out)
 {
 	(void)r;
@@ -152,6 +200,7 @@ void fxt_unseen_print(const struct fxt_unseen *u, const struct fxt_reader *r, si
 	}
 	if (u->program_count > top)
 		fprintf(out, "UNTRACED: %zu more programs\n", u->program_count - top);
+	print_shared(u, top, out);
 	print_rings(u, out);
 }
 
@@ -164,6 +213,14 @@ void fxt_unseen_json(const struct fxt_unseen *u, const struct fxt_reader *r, str
 		fxt_json_string(j, "program", u->programs[i].program);
 		fxt_json_u64(j, "processes", u->programs[i].processes);
 		fxt_json_string(j, "reason", u->programs[i].reason);
+		fxt_json_end(j);
+	}
+	fxt_json_end(j);
+	fxt_json_array(j, "shared_numbers");
+	for (const struct fxt_slot *s = next_shared(u, NULL); s; s = next_shared(u, s)) {
+		fxt_json_object(j, NULL);
+		fxt_json_u64(j, "pid", s->a);
+		fxt_json_u64(j, "processes", s->value[0]);
 		fxt_json_end(j);
 	}
 	fxt_json_end(j);
@@ -197,5 +254,6 @@ void fxt_unseen_free(struct fxt_unseen *u)
 	free(u->programs);
 	free(u->rings);
 	fxt_map_free(&u->counts);
+	fxt_map_free(&u->children);
 	*u = (struct fxt_unseen){0};
 }

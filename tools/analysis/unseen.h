@@ -1,6 +1,6 @@
 /* fxt report: tells what the trace does not have, in a line each: programs that ran untraced
- * (tools/join/merge.c says so), and that operations went through rings of io_uring
- * (agent/descriptors/rings.h).
+ * (tools/join/merge.c says so), that operations went through rings of io_uring (agent/descriptors/rings.h),
+ * and that processes which had the same number in turn are shown as one.
  */
 #ifndef FXT_TOOLS_UNSEEN_H
 #define FXT_TOOLS_UNSEEN_H
@@ -31,12 +31,16 @@ struct fxt_unseen {
 	size_t ring_count, ring_capacity;
 	/* provider and ring -> submitted and completed */
 	struct fxt_map counts;
+	/* number of a process -> how many had it in turn, as the lifetimes of children tell */
+	struct fxt_map children;
 };
 
 struct fxt_json;
 
 /* Takes any event. */
 void fxt_unseen_take(struct fxt_unseen *u, const struct fxt_reader *r, const struct fxt_record *rec);
+/* Returns how many children had this number in turn. */
+uint64_t fxt_unseen_children(const struct fxt_unseen *u, uint64_t pid);
 void fxt_unseen_print(const struct fxt_unseen *u, const struct fxt_reader *r, size_t top, FILE *out);
 void fxt_unseen_json(const struct fxt_unseen *u, const struct fxt_reader *r, struct fxt_json *j);
 void fxt_unseen_free(struct fxt_unseen *u);

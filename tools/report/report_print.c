@@ -289,9 +289,12 @@ static void print_killed(const struct fxt_report *report, FILE *out)
 			continue;
 		shown++;
 		program = fxt_printable(&name, 60, false);
+		/* The name is that of the last one. */
 		fxt_put_line(out, fxt_format("%s %" PRIu64 " was killed by signal %d (%s)",
-					     *program ? program : "process", s->a, (int)s->value[1],
-					     strsignal((int)s->value[1])));
+					     fxt_unseen_children(&report->unseen, s->a) > 1 ? "a process"
+					     : *program					    ? program
+											    : "process",
+					     s->a, (int)s->value[1], strsignal((int)s->value[1])));
 		free(program);
 	}
 }
