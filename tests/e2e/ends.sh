@@ -349,7 +349,7 @@ else
 	number=$(cat number)
 	fxt report numbers.fxt >report
 	is "one number: the report" "$number ($children)" \
-		"$(sed -n 's/^SEVERAL PROCESSES IN TURN had one number.*: .*\b\('"$number"' ([0-9]*)\).*/\1/p' report)"
+		"$(grep '^SEVERAL PROCESSES IN TURN' report | grep -o "\b$number ([0-9]*)")"
 	is "one number: who was killed" 1 "$(grep -c "^a process $number was killed by signal 9" report)"
 	is "one number: JSON" "$children" "$(fxt report --json numbers.fxt | python3 -c 'import json, sys
 numbers = {one["pid"]: one["processes"] for one in json.load(sys.stdin)["shared_numbers"]}

@@ -173,7 +173,8 @@ static void print_shared(const struct fxt_unseen *u, size_t top, FILE *out)
 		if (!count)
 			fputs("SEVERAL PROCESSES IN TURN had one number, and are shown as one: ", out);
 		if (count < top)
-			fprintf(out, "%s%" PRIu64 " (%s)", count ? ", " : "", s->a, fxt_count(s->value[0]).text);
+			fprintf(out, "%s%" PRIu64 " (%s)", count ? ", " : "", s->a,
+				fxt_count(s->value[0]).text);
 		count++;
 	}
 	if (count > top)
