@@ -366,6 +366,31 @@ END_TEST
 
 /* -- The agent ----------------------------------------------------------------------------------------- */
 
+/* Nobody knows what threads did while recording was stopped (0), or while records were lost (1), but for a
+ * call that is there all the same. */
+START_TEST(what_is_unknown_is_not_running)
+{
+	begin_trace();
+	call(1, "time", "nanosleep", 0, 10 * MS);
+	call(2, "time", "nanosleep", 0, 5 * MS);
+	call(1, "time", "nanosleep", 30 * MS, 40 * MS);
+	if (_i) {
+		event(INSTANT, 1, "agent", "lost", 80 * MS, 0,
+		      ARGS({"records", UINT, 100}, {"ns", UINT, 60 * MS}));
+	} else {
+		event(INSTANT, 1, "agent", "recording stopped", 20 * MS, 0, NO_ARGS);
+		event(INSTANT, 1, "agent", "recording started", 80 * MS, 0, NO_ARGS);
+	}
+	call(1, "time", "nanosleep", 90 * MS, 100 * MS);
+	call(2, "time", "nanosleep", 90 * MS, 100 * MS);
+	print(TOP);
+	/* thread 1: 100 = 10 + 60 unknown + 30 in three calls; thread 2: 100 = 25 + 60 + 15 */
+	expect(" 100 ms  25.0 ms        -  15.0 ms  nanosleep 15%\n");
+	expect(" 100 ms  10.0 ms        -  30.0 ms  nanosleep 30%\n"
+	       "  while nothing was recorded it is not known what 2 threads did: 120 ms in all\n");
+}
+END_TEST
+
 START_TEST(keeps_the_agent_out_of_the_calls)
 {
 	struct fxt_report report;
@@ -406,6 +431,7 @@ int main(void)
 	tcase_add_loop_test(c, nothing_of_the_library_is_a_leak, 0, 2);
 	tcase_add_test(c, waits_are_told_by_name);
 	tcase_add_test(c, idle_threads_last);
+	tcase_add_loop_test(c, what_is_unknown_is_not_running, 0, 2);
 	tcase_add_test(c, keeps_the_agent_out_of_the_calls);
 	return RUN_SUITE("report, printed", c);
 }

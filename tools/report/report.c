@@ -268,7 +268,7 @@ static void take_cut(struct fxt_report *report, const struct fxt_record *end)
 	if (!is_chosen(report, end) || !fxt_calls_in_progress_end(&report->open, end, &begun))
 		return;
 	fxt_calls_in_progress_as_complete(&begun, report->r, end->ticks, &call);
-	fxt_threads_seen(&report->threads, &call);
+	fxt_threads_seen(&report->threads, report->r, &call);
 	take_call(report, &call);
 	if (!end_of(report, &call, &key_ns))
 		return;
@@ -436,7 +436,7 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 		 * open, and of calls in progress when their process ended, stay without an end. */
 		if (rec.type == FXT_RECORD_EVENT && !fxt_is_made_end(&rec)) {
 			fxt_calls_in_progress_seen(&report->open, r, &rec);
-			fxt_threads_seen(&report->threads, &rec);
+			fxt_threads_seen(&report->threads, r, &rec);
 			if (!fxt_ends_take(&report->process_ends, r, &rec))
 				take_event(report, &rec);
 		}
@@ -476,7 +476,7 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 	fxt_contention_finish(&report->contention, r, report->who, &report->open, options->sort);
 	fxt_chains_finish(&report->chains, r, &report->threads);
 	fxt_threads_finish(&report->threads, r, &report->roles, &report->files, &report->open,
-			   &report->process_ends);
+			   &report->process_ends, &report->overview.spans);
 	fxt_leaks_finish(&report->leaks, report->r, &report->gaps, &report->heaps);
 	fxt_heaps_sort(&report->heaps);
 	fxt_heap_stacks_finish(&report->heap_stacks);

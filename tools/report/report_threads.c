@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "report.h"
+#include "tools/analysis/gaps.h"
 #include "tools/analysis/processor_time.h"
 #include "tools/common/message.h"
 #include "tools/printing/print.h"
@@ -33,12 +34,29 @@ static void extend(struct fxt_thread_time *one, uint64_t from_ns, uint64_t to_ns
 		one->last_ns = to_ns;
 }
 
-void fxt_threads_seen(struct fxt_thread_times *t, const struct fxt_record *rec)
+/* Notes between which times recording was stopped. */
+static void take_gap(struct fxt_thread_times *t, uint64_t pid, uint64_t ns, bool begins)
+{
+	struct fxt_slot *s = fxt_map_find(&t->stopped, pid, 0);
+	bool fresh;
+
+	if (begins) {
+		fxt_map_put(&t->stopped, pid, 0, &fresh)->value[0] = ns;
+	} else if (s) {
+		fxt_loss_spans_add(&t->unknown, &(struct fxt_loss_span){pid, s->value[0], ns, 0});
+		fxt_map_remove(&t->stopped, s);
+	}
+}
+
+void fxt_threads_seen(struct fxt_thread_times *t, const struct fxt_reader *r, const struct fxt_record *rec)
 {
 	struct fxt_thread_time *one = time_of(t, rec->thread);
+	uint64_t ns = fxt_ns(rec->provider, rec->ticks);
 
-	extend(one, fxt_ns(rec->provider, rec->ticks), fxt_ns(rec->provider, fxt_commit_ticks(rec)));
+	extend(one, ns, fxt_ns(rec->provider, fxt_commit_ticks(rec)));
 	one->has_events = true;
+	if (rec->subtype == FXT_EVENT_INSTANT && (fxt_gap_begins(rec) || fxt_gap_ends(rec)))
+		take_gap(t, r->threads[rec->thread].pid, ns, fxt_gap_begins(rec));
 }
 
 void fxt_threads_told(struct fxt_thread_times *t, struct fxt_reader *r, const struct fxt_record *rec)
@@ -144,6 +162,26 @@ static void live_to_the_end(struct fxt_thread_time *one, const struct fxt_reader
 		one->last_ns = end_ns;
 }
 
+/* -- What nobody knows ------------------------------------------------------------------------------- */
+
+/* Returns for how long of its life the thread's process lost records, or was not recorded. */
+static uint64_t unknown_ns(const struct fxt_thread_times *t, const struct fxt_thread_time *one,
+			   const struct fxt_reader *r)
+{
+	size_t count;
+	const struct fxt_loss_span *list =
+		fxt_loss_spans_of(&t->unknown, r->threads[one->thread].pid, &count);
+	uint64_t sum_ns = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t from_ns = list[i].from_ns > one->first_ns ? list[i].from_ns : one->first_ns;
+		uint64_t to_ns = list[i].to_ns < one->last_ns ? list[i].to_ns : one->last_ns;
+
+		sum_ns += to_ns > from_ns ? to_ns - from_ns : 0;
+	}
+	return sum_ns;
+}
+
 /* -- Sorting ------------------------------------------------------------------------------------------- */
 
 static int calls_by_time(const void *a, const void *b)
@@ -199,7 +237,7 @@ static void sort_calls(struct fxt_thread_times *t)
 
 void fxt_threads_finish(struct fxt_thread_times *t, struct fxt_reader *r, struct fxt_roles *roles,
 			struct fxt_files *files, const struct fxt_calls_in_progress *open,
-			const struct fxt_ends *ends)
+			const struct fxt_ends *ends, const struct fxt_loss_spans *lost)
 {
 	size_t kept = 0;
 
@@ -209,6 +247,9 @@ void fxt_threads_finish(struct fxt_thread_times *t, struct fxt_reader *r, struct
 	for (size_t i = 0; i < t->count; i++)
 		live_to_the_end(&t->list[i], r, (uint32_t)i, ends);
 	sort_calls(t);
+	for (size_t i = 0; i < lost->count; i++)
+		fxt_loss_spans_add(&t->unknown, &lost->list[i]);
+	fxt_loss_spans_sort(&t->unknown);
 	for (size_t i = 0; i < t->count; i++) {
 		struct fxt_thread_time *one = &t->list[i];
 		uint64_t life_ns = one->last_ns - one->first_ns;
@@ -223,13 +264,18 @@ void fxt_threads_finish(struct fxt_thread_times *t, struct fxt_reader *r, struct
 		one->waiting_ns = one->waiting_ns < life_ns ? one->waiting_ns : life_ns;
 		life_ns -= one->waiting_ns;
 		one->room_ns = one->room_ns < life_ns ? one->room_ns : life_ns;
-		one->running_ns = life_ns - one->room_ns;
+		life_ns -= one->room_ns;
+		one->unknown_ns = unknown_ns(t, one, r);
+		one->unknown_ns = one->unknown_ns < life_ns ? one->unknown_ns : life_ns;
+		one->running_ns = life_ns - one->unknown_ns;
 		t->list[kept++] = *one;
 	}
 	t->count = kept;
 	if (t->count)
 		qsort(t->list, t->count, sizeof(*t->list), by_time);
 	fxt_map_free(&t->by_call);
+	fxt_map_free(&t->stopped);
+	fxt_loss_spans_free(&t->unknown);
 }
 
 /* -- Printing ------------------------------------------------------------------------------------------ */
@@ -277,6 +323,21 @@ static void print_thread(const struct fxt_thread_times *t, const struct fxt_thre
 	free(label);
 }
 
+/* Prints for how long records were lost or none were made, so that it is not known what threads did. */
+static void print_unknown(const struct fxt_thread_times *t, FILE *out)
+{
+	uint64_t unknown_ns = 0;
+	size_t threads = 0;
+
+	for (size_t i = 0; i < t->count; i++) {
+		threads += t->list[i].unknown_ns > 0;
+		unknown_ns += t->list[i].unknown_ns;
+	}
+	if (threads)
+		fprintf(out, "  while nothing was recorded it is not known what %zu thread%s did: %s in all\n",
+			threads, threads == 1 ? "" : "s", fxt_duration(unknown_ns).text);
+}
+
 void fxt_threads_print(const struct fxt_thread_times *t, const struct fxt_reader *r, bool with_process,
 		       size_t top, FILE *out)
 {
@@ -302,6 +363,7 @@ void fxt_threads_print(const struct fxt_thread_times *t, const struct fxt_reader
 		fputc('\n', out);
 		free(more);
 	}
+	print_unknown(t, out);
 }
 
 /* Returns the line with one more part behind a comma, and frees what it was. */
@@ -349,6 +411,8 @@ void fxt_threads_print_only(const struct fxt_thread_times *t, const struct fxt_r
 		line = with_longest_call(line, t, r);
 	if (one->room_ns >= least_ns)
 		line = with_part(line, "recording took", one->room_ns, life_ns);
+	if (one->unknown_ns >= least_ns)
+		line = with_part(line, "it is not known what it did for", one->unknown_ns, life_ns);
 	if (*line)
 		fxt_put_line(out, line);
 	else
@@ -364,4 +428,6 @@ void fxt_threads_free(struct fxt_thread_times *t)
 	free(t->list);
 	free(t->calls);
 	fxt_map_free(&t->by_call);
+	fxt_map_free(&t->stopped);
+	fxt_loss_spans_free(&t->unknown);
 }

@@ -6,13 +6,15 @@
  * says that it used. A slow call that never gave up the processor by itself counts as running as a whole.
  * What lies within a call was made by a signal handler or a callback, and is none of the call's time. So each
  * call counts without those within it. A thread that waits until there is room for its records does none of
- * these three: that is a cost of the recording. */
+ * these three: that is a cost of the recording. Nor is it known what a thread did while its process lost
+ * records, or its recording was stopped, but for the calls that are there all the same. */
 #ifndef FXT_TOOLS_REPORT_THREADS_H
 #define FXT_TOOLS_REPORT_THREADS_H
 
 #include <stdio.h>
 
 #include "call_roles.h"
+#include "tools/analysis/loss_spans.h"
 #include "tools/analysis/nesting.h"
 #include "tools/analysis/process_ends.h"
 
@@ -30,8 +32,8 @@ struct fxt_thread_time {
 	bool has_events;                /* of its own, without the kernel's */
 	bool is_told;                   /* the kernel tells of it */
 	uint64_t first_ns, last_ns;     /* set if one of these is */
-	/* These four add up to its life; running_ns is set by fxt_threads_finish(). */
-	uint64_t running_ns, blocked_ns, waiting_ns, room_ns;
+	/* These five add up to its life; running_ns and unknown_ns are set by fxt_threads_finish(). */
+	uint64_t running_ns, blocked_ns, waiting_ns, room_ns, unknown_ns;
 	/* symbol of the call that the thread was in when the trace ended; 0: none */
 	uint32_t open;
 	struct fxt_nesting nesting;
@@ -46,10 +48,12 @@ struct fxt_thread_times {
 	struct fxt_thread_call *calls;
 	size_t call_count, call_capacity;
 	struct fxt_map by_call;         /* thread and name -> time */
+	struct fxt_map stopped;         /* process -> when its recording stopped last */
+	struct fxt_loss_spans unknown;  /* when nothing, or not all, was recorded of processes */
 };
 
 /* Takes any event of a thread. */
-void fxt_threads_seen(struct fxt_thread_times *t, const struct fxt_record *rec);
+void fxt_threads_seen(struct fxt_thread_times *t, const struct fxt_reader *r, const struct fxt_record *rec);
 /* Takes any event of the kernel (processor_time.h). The thread that it is about lived at that time. */
 void fxt_threads_told(struct fxt_thread_times *t, struct fxt_reader *r, const struct fxt_record *rec);
 /* Takes a finished call with that role, in the order of ends. `did_not_wait` says that it cannot have
@@ -59,11 +63,11 @@ uint64_t fxt_threads_take(struct fxt_thread_times *t, struct fxt_reader *r, cons
 /* Takes a wait for room for records, in the same order. */
 void fxt_threads_room(struct fxt_thread_times *t, const struct fxt_record *rec);
 /* Completes and sorts the list. `open` is finished; `ends` is complete, because a first thread lives
- * until its process ends; and `files` has followed descriptors to the end of the trace. Nothing can be
- * taken afterwards. */
+ * until its process ends; `lost` has all losses; and `files` has followed descriptors to the end of the trace.
+ * Nothing can be taken afterwards. */
 void fxt_threads_finish(struct fxt_thread_times *t, struct fxt_reader *r, struct fxt_roles *roles,
-			struct fxt_files *files,
-			const struct fxt_calls_in_progress *open, const struct fxt_ends *ends);
+			struct fxt_files *files, const struct fxt_calls_in_progress *open,
+			const struct fxt_ends *ends, const struct fxt_loss_spans *lost);
 /* Prints a table, if there are several threads. */
 void fxt_threads_print(const struct fxt_thread_times *t, const struct fxt_reader *r, bool with_process,
 		       size_t top,
