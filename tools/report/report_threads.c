@@ -334,7 +334,8 @@ static void print_unknown(const struct fxt_thread_times *t, FILE *out)
 		unknown_ns += t->list[i].unknown_ns;
 	}
 	if (threads)
-		fprintf(out, "  while nothing was recorded it is not known what %zu thread%s did: %s in all\n",
+		fprintf(out,
+			"  while nothing was recorded it is not known what %zu thread%s did: %s in all\n",
 			threads, threads == 1 ? "" : "s", fxt_duration(unknown_ns).text);
 }
 

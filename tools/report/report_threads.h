@@ -53,7 +53,8 @@ struct fxt_thread_times {
 };
 
 /* Takes any event of a thread. */
-void fxt_threads_seen(struct fxt_thread_times *t, const struct fxt_reader *r, const struct fxt_record *rec);
+void fxt_threads_seen(struct fxt_thread_times *t, const struct fxt_reader *r,
+		      const struct fxt_record *rec);
 /* Takes any event of the kernel (processor_time.h). The thread that it is about lived at that time. */
 void fxt_threads_told(struct fxt_thread_times *t, struct fxt_reader *r, const struct fxt_record *rec);
 /* Takes a finished call with that role, in the order of ends. `did_not_wait` says that it cannot have
