@@ -231,8 +231,13 @@ libfxtagent_la_CFLAGS = -std=gnu11 $(WARN_CFLAGS) -O2 \
 # -z defs and -static-libgcc: nothing but libc may be needed at run time.
 libfxtagent_la_LDFLAGS = -module -avoid-version -shared -static-libgcc \
 	-Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete -Wl,-z,defs -Wl,--as-needed \
-	$(INTERPOSE_LDFLAGS)
-EXTRA_libfxtagent_la_DEPENDENCIES = $(INTERPOSE_EXPORTS_MAP)
+	$(INTERPOSE_LDFLAGS) $(TABLES_LDFLAGS)
+EXTRA_libfxtagent_la_DEPENDENCIES = $(INTERPOSE_EXPORTS_MAP) $(TABLES_SCRIPT)
+
+# Large variables behind the small ones: writer/place.h.
+TABLES_SCRIPT = $(srcdir)/agent/tables.ld
+TABLES_LDFLAGS = -Wl,-T,$(TABLES_SCRIPT)
+EXTRA_DIST += agent/tables.ld
 
 # A preloaded library is never linked against: its .la file would only invite it.
 install-exec-hook:

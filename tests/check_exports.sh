@@ -151,6 +151,22 @@ if [ "$mapped" -eq 0 ] || [ "$mapped" -gt 4744 ]; then
 	failed=1
 fi
 
+# -- Large variables ---------------------------------------------------------------------------------
+
+# The child of a fork writes to many small variables, so these lie together: writer/place.h.
+section() {
+	readelf -SW "$agent" | sed -n "s/^ *\[ *\([0-9]*\)\] \.$1 .*/\1/p"
+}
+
+small=$(section bss) large=$(section 'bss\.tables')
+[ -n "$small" ] && [ -n "$large" ] || { echo "FAIL: no .bss and .bss.tables: agent/tables.ld"; exit 1; }
+readelf -sW "$agent" | awk -v small="$small" '$4 == "OBJECT" && $7 == small && $3 >= 1000 { print $8 }' \
+	> "$tmp/unmarked"
+expect_none "large variables that are not marked (writer/place.h)" "$tmp/unmarked"
+readelf -sW "$agent" | awk -v large="$large" '$7 == large && $8 == "fxt_gate" { print $2 }' > "$tmp/gate"
+readelf -sW "$agent" | awk '$8 == "fxt_wiped_begin" { print $2 }' | cmp -s - "$tmp/gate" ||
+	{ echo "FAIL: the gate is not at the begin of what is wiped in children"; failed=1; }
+
 # -- Documentation -----------------------------------------------------------------------------------
 
 "$build/tests/list_calls" --document > "$tmp/document"

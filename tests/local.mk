@@ -108,7 +108,7 @@ tests_model_emission_SOURCES += interpose/functions/entry.c interpose/functions/
 endif
 tests_model_emission_CPPFLAGS = $(FXT_CPPFLAGS) -DFXT_CHECKING
 tests_model_emission_CFLAGS = $(libfxtagent_la_CFLAGS) -g
-tests_model_emission_LDFLAGS = -pthread
+tests_model_emission_LDFLAGS = -pthread $(TABLES_LDFLAGS)
 tests_model_emission_LDADD =
 
 # That the model finds faults, planted one at a time.

@@ -11,7 +11,7 @@
 /* This holds a path that is being put together. It is not on the stack, because a signal handler may have
  * to make a file, and its stack may have 3632 bytes. Only one thread at a time makes and renames files: see
  * fxt_buffer_create(). */
-static char scratch[FXT_PATH_BYTES];
+static FXT_LARGE char scratch[FXT_PATH_BYTES];
 
 enum {
 	/* Programs close descriptors 3 to 255, or to 1023, in loops, and select() takes those below 1024. */
@@ -249,7 +249,7 @@ int fxt_file_open_hidden(const char *path, bool *nameless)
 
 int fxt_file_reveal(int fd, char *path, bool nameless)
 {
-	static char name[FXT_PATH_BYTES];
+	static FXT_LARGE char name[FXT_PATH_BYTES];
 	unsigned attempt;
 	int error = -EEXIST;
 

@@ -158,7 +158,7 @@ static void copy_committed(uint64_t *to, const uint64_t *from)
  * some attempts it counts as empty. */
 static const uint64_t *chunk_now(struct fxt_buffer *buffer, uint32_t number)
 {
-	static uint64_t copy[FXT_CHUNK_WORDS];          /* under extend_lock */
+	static FXT_LARGE uint64_t copy[FXT_CHUNK_WORDS];          /* under extend_lock */
 	struct fxt_chunk_past *past = &buffer->past[number];
 	const uint64_t *base = fxt_buffer_chunk(buffer, number);
 	unsigned turns, tries = 0;

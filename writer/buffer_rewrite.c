@@ -24,7 +24,7 @@ enum {
 
 /* This is static, and so is the path below, because a signal handler may call _exit() on a stack of 3632
  * bytes. */
-static unsigned char used[(FXT_STRING_MAX_INDEX + 1) / 8];
+static FXT_LARGE unsigned char used[(FXT_STRING_MAX_INDEX + 1) / 8];
 
 static size_t mark(uint64_t ref)
 {
@@ -144,7 +144,7 @@ struct rewriting {
  * file has no name before it is whole. */
 static int replace(struct rewriting *rewriting, int fd, bool nameless)
 {
-	static char hidden[FXT_PATH_BYTES];
+	static FXT_LARGE char hidden[FXT_PATH_BYTES];
 	const char *path = rewriting->buffer->path;
 	struct fxt_record_file output;
 	int error = fxt_record_file_open(&output, fd, 0);

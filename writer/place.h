@@ -51,6 +51,21 @@ struct fxt_range fxt_place_last(struct fxt_range range);
 void fxt_place_claim(struct fxt_range piece, bool is_claimed);
 bool fxt_place_is_claimed(struct fxt_range piece);
 
+/* The library's own variables have places too. agent/tables.ld, which the linker reads, puts the large ones
+ * behind all small ones. So the small ones are in a few pages, and the kernel copies no more than these for
+ * the child of a fork, which writes to many of them. tests/check_exports.sh fails on a variable of 1000 bytes
+ * or more that is not marked. */
+
+/* Marks a large variable that has no initial value. */
+#define FXT_LARGE __attribute__((section(".bss.tables")))
+
+/* Marks a large variable that the child of a fork has to find empty. The kernel empties it
+ * (agent/base/gate.h), and neither the fork nor the child costs more when it is full. */
+#define FXT_WIPED __attribute__((section(".bss.wiped")))
+
+/* Marks a variable of whole pages, for which FXT_WIPED holds too. These lie before the others. */
+#define FXT_WIPED_PAGE __attribute__((section(".bss.wiped.pages"), aligned(FXT_PAGE_BYTES)))
+
 static inline bool fxt_range_is_empty(struct fxt_range range)
 {
 	return range.from >= range.end;

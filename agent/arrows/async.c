@@ -12,7 +12,7 @@ enum {
 	INLINE_REF_WORDS = 2,
 };
 
-static struct place {
+static FXT_WIPED struct place {
 	_Atomic uint64_t id;
 	_Atomic uint64_t where;         /* chunk (32 bits), first word in it (16), number of words (16) */
 	_Atomic uint32_t tid;

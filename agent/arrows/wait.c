@@ -41,7 +41,7 @@ struct word {
 	struct fxt_cause cause;
 };
 
-atomic_ushort fxt_waiting[FXT_WAITING_SLOTS];
+FXT_WIPED atomic_ushort fxt_waiting[FXT_WAITING_SLOTS];
 static _Atomic(void *) words;           /* struct word; made with the first cause of a lock */
 static _Atomic(void *) buckets;         /* struct bucket; made when somebody waits for the first time */
 static atomic_uint next_flow;
@@ -382,13 +382,7 @@ void fxt_wait_prepare(void)
 
 void fxt_wait_after_fork(void)
 {
-	unsigned i;
-
 	fxt_lazy_table_empty(&buckets, BUCKETS * sizeof(struct bucket));
-	/* Pages without a count are only read, so that they are not copied. */
-	for (i = 0; i < FXT_WAITING_SLOTS; i++)
-		if (atomic_load(&fxt_waiting[i]))
-			atomic_store(&fxt_waiting[i], 0);
 	/* A place that another thread was writing or reading would stay in use for ever. */
 	fxt_lazy_table_empty(&words, WORDS_BYTES);
 	atomic_store(&next_flow, 0);

@@ -26,7 +26,7 @@ enum { FRONT_BYTES = 1 << 20 };
 
 /* A message, in both directions. It is not on the stack, because a signal handler may have to make the
  * buffer; file_lock guards it. The last byte is for a NUL. */
-static struct {
+static FXT_LARGE struct {
 	struct fxt_packet packet;
 	char text[FXT_PROVIDER_MESSAGE_BYTES - sizeof(struct fxt_packet) + 1];
 } message;

@@ -1,5 +1,5 @@
-/* Owns three pages: the gate, the page that says whose gate it is, and the view of the manager's page that
- * is mapped in the gate's place while the gate is lent. gate.h says who calls this, and when. */
+/* Owns the page of the gate, the word that says whose gate it is, and the view of the manager's page that is
+ * mapped in the gate's place while the gate is lent. gate.h says who calls this, and when. */
 #include "gate.h"
 
 #include <errno.h>
@@ -10,18 +10,17 @@
 
 enum { MADVISE_WIPE_ON_FORK = 18 };
 
-struct fxt_gate fxt_gate __attribute__((aligned(FXT_PAGE_BYTES)));
+FXT_WIPED_PAGE struct fxt_gate fxt_gate;
 atomic_bool fxt_gate_lent;
 
-/* The process whose gate it is. This has a page of its own, because the kernel wipes whole pages; it is 0
- * in a child that has not been through our handler. */
-static struct {
-	_Atomic uint32_t pid;
-	char rest[FXT_PAGE_BYTES - sizeof(uint32_t)];
-} owner __attribute__((aligned(FXT_PAGE_BYTES)));
+/* Where the pages that the kernel wipes begin and end: agent/tables.ld. */
+extern char fxt_wiped_begin[] __attribute__((visibility("hidden"))),
+	fxt_wiped_end[] __attribute__((visibility("hidden")));
 
-static_assert(sizeof(fxt_gate) == FXT_PAGE_BYTES && sizeof(owner) == FXT_PAGE_BYTES,
-	      "nothing else may be wiped on fork");
+/* The process whose gate it is; 0 in a child that has not been through our handler. */
+static FXT_WIPED _Atomic uint32_t owner;
+
+static_assert(sizeof(fxt_gate) == FXT_PAGE_BYTES, "nothing else may be in its place when it is lent");
 
 static void *view;                      /* the page that the gate is lent to; NULL: there is none */
 static void *manager_page;              /* FXT_MANAGER_PAGE; NULL: there is none */
@@ -48,25 +47,29 @@ static void unlock_gate(bool is_locked, uint64_t mask)
 
 void fxt_gate_own(uint32_t pid)
 {
+	const size_t bytes = (size_t)(fxt_wiped_end - fxt_wiped_begin);
+
 	fxt_lock_reset(&gate_lock);
+	/* If the kernel lacks this advice, only the fork handler keeps children out of this buffer, and wipes
+	 * the tables. */
+	if (!is_advised)
+		fxt_sys_madvise(fxt_wiped_begin, bytes, MADVISE_WIPE_ON_FORK);
+	else if (!fxt_gate_is_inherited())
+		fxt_sys_madvise(fxt_wiped_begin, bytes, MADV_DONTNEED);
 	fxt_gate_set(0);
-	/* If the kernel lacks this advice, only the fork handler keeps children out of this buffer. */
-	if (!is_advised) {
-		fxt_sys_madvise(&fxt_gate, sizeof(fxt_gate), MADVISE_WIPE_ON_FORK);
-		fxt_sys_madvise(&owner, sizeof(owner), MADVISE_WIPE_ON_FORK);
-	}
 	is_advised = true;
-	atomic_store_explicit(&owner.pid, pid, memory_order_relaxed);
+	atomic_store_explicit(&owner, pid, memory_order_relaxed);
 }
 
 bool fxt_gate_is_owned(uint32_t pid)
 {
-	return atomic_load_explicit(&owner.pid, memory_order_relaxed) == pid;
+	/* A forked child stores there next. If it only read here, the kernel would map the page twice. */
+	return atomic_fetch_add_explicit(&owner, 0, memory_order_relaxed) == pid;
 }
 
 bool fxt_gate_is_inherited(void)
 {
-	return !atomic_load_explicit(&owner.pid, memory_order_relaxed);
+	return !atomic_load_explicit(&owner, memory_order_relaxed);
 }
 
 /* Puts the process's own page in the gate's place, if it is not there. Returns false if the kernel

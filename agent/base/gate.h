@@ -1,7 +1,8 @@
 /* The gate says which categories are on. Every wrapper reads it first, in every context.
  *
  * It has a page of its own, which the kernel wipes in the child of any kind of fork. So a child that has not
- * been through our handler records nothing, and cannot write to its parent's buffer.
+ * been through our handler records nothing, and cannot write to its parent's buffer. Behind it lie the tables
+ * that such a child has to find empty (writer/place.h), and are wiped with it.
  *
  * While a manager has no use for this process's records, the process waits: its gate is lent to the manager.
  * A page of the manager's memory, which can only be read here, is mapped in the gate's place. The manager
@@ -30,7 +31,8 @@ extern struct fxt_gate fxt_gate __attribute__((visibility("hidden")));
 /* True while the gate is lent to the manager, or is about to be: fxt_gate_is_lent(). */
 extern atomic_bool fxt_gate_lent __attribute__((visibility("hidden")));
 
-/* Makes the gate this process's, closed. Called once at start, and in the child of a fork. */
+/* Makes the gate this process's, closed. Called once at start, and in the child of a fork, where it empties
+ * the wiped tables if the kernel did not. */
 void fxt_gate_own(uint32_t pid);
 
 /* Returns whether fxt_gate_own() was called for this process; `pid` is the result of getpid(). */

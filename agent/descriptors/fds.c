@@ -10,8 +10,8 @@
 #include "fd_slots.h"
 #include "rings.h"
 
-struct fxt_fd fxt_fd_first[FXT_FDS_PAGE];
-_Atomic(struct fxt_fd *) fxt_fd_pages[FXT_FDS_PAGES];
+FXT_LARGE struct fxt_fd fxt_fd_first[FXT_FDS_PAGE];
+_Atomic(struct fxt_fd *) fxt_fd_pages[FXT_FDS_PAGES] FXT_LARGE;
 static_assert(sizeof(fxt_fd_first[0]) == 64, "a cache line");
 static atomic_int highest = -1;         /* the highest number that was opened so far */
 static _Atomic uint32_t generation = 1; /* counts forks and starts: see struct fxt_fd */

@@ -30,7 +30,7 @@ static _Atomic uint32_t durable_words;
 static _Atomic uint32_t round_number;   /* changes when the trace is to have all records anew */
 
 /* The program's path, which is known without a system call later on. */
-static char program_path[PATH_BYTES];
+static FXT_LARGE char program_path[PATH_BYTES];
 
 /* Finds the program's path if the program was loaded by the loader as a command, which is the executable
  * file of the process then. The kernel has not given such a process the address of a loader, and the loader

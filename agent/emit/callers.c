@@ -20,7 +20,7 @@ enum {
 extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
 
 /* Each place has one address, whether its calls are wanted, and the age in which that was found out. */
-static _Atomic uint64_t places[PLACES];
+static FXT_LARGE _Atomic uint64_t places[PLACES];
 static atomic_uint age;
 
 void fxt_callers_unloaded(void)

@@ -27,7 +27,8 @@ static const uintptr_t UNLOADED = (uintptr_t)1 << 62;
 
 static struct fxt_function no_function;
 struct fxt_functions fxt_functions = {.entries = &no_function};
-uint32_t fxt_functions_none_defined[FXT_STRING_MAX_INDEX + 1] __attribute__((aligned(FXT_PAGE_BYTES)));
+FXT_LARGE uint32_t fxt_functions_none_defined[FXT_STRING_MAX_INDEX + 1]
+	__attribute__((aligned(FXT_PAGE_BYTES)));
 static_assert(sizeof(fxt_functions_none_defined) % FXT_PAGE_BYTES == 0, "of pages");
 
 /* The function that has each index. Only the pages that are used take memory. After a fork this is not
@@ -82,7 +83,7 @@ static void unlock_functions(uint64_t mask)
 static uint32_t give_index(const char *name, size_t bytes)
 {
 	/* This is static because the stack may be a signal handler's: some of these have 3632 bytes. */
-	static uint64_t record[1 + NAME_MAX_BYTES / FXT_WORD_BYTES];
+	static FXT_LARGE uint64_t record[1 + NAME_MAX_BYTES / FXT_WORD_BYTES];
 	uint32_t index = functions.next_index ? functions.next_index : FXT_STR_CALLS + fxt_agent.calls.count;
 	size_t words;
 

@@ -30,7 +30,7 @@ static struct {
 
 /* Chunks that may be taken, because their threads will see that before they write again (under
  * fxt_threads.lock). */
-static struct {
+static FXT_WIPED struct {
 	struct fxt_offer {
 		struct fxt_thread *thread;
 		struct fxt_lane *lane;
@@ -49,7 +49,6 @@ void fxt_chunks_start(void)
 void fxt_chunks_after_fork(void)
 {
 	atomic_store_explicit(&holders.count, 0, memory_order_relaxed);
-	offers.count = 0;
 }
 
 /* Makes every running thread of the process execute a barrier. Returns false if that is not possible. */

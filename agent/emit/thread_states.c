@@ -31,7 +31,7 @@ static struct {
 } states = {.looks = MOST_LOOKS, .list.most_bytes = FXT_THREAD_STATES_MAX * sizeof(struct fxt_thread *)};
 
 /* By a thread's number modulo BY_TID: the state of the last thread that began with such a number. */
-static _Atomic(struct fxt_thread *) by_tid[BY_TID];
+static FXT_WIPED _Atomic(struct fxt_thread *) by_tid[BY_TID];
 
 /* -- Finding one by its number ------------------------------------------------------------------ */
 

@@ -63,7 +63,7 @@ uint64_t *fxt_room_unusual(struct fxt_thread *thread, uint64_t start_ns, uint64_
 	return fxt_room_left(thread, start_ns, end_ns, words, category);
 }
 
-_Atomic uint8_t fxt_failures[FXT_FAILURES / 8];
+FXT_WIPED _Atomic uint8_t fxt_failures[FXT_FAILURES / 8];
 static atomic_bool has_failures;
 
 void fxt_watch_first_failure(struct fxt_thread *thread, int error, uint32_t bit)

@@ -5,8 +5,9 @@
 
 #include "agent/base/glob.h"
 #include "symbols.h"
+#include "writer/place.h"
 
-static char callers[FXT_CALLERS_BYTES];
+static FXT_LARGE char callers[FXT_CALLERS_BYTES];
 
 bool fxt_caller_list_read(const char *list)
 {

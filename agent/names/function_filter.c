@@ -4,8 +4,9 @@
 #include <string.h>
 
 #include "agent/base/glob.h"
+#include "writer/place.h"
 
-struct fxt_function_filter fxt_function_filter, fxt_patch_rules, fxt_plt_rules;
+FXT_LARGE struct fxt_function_filter fxt_function_filter, fxt_patch_rules, fxt_plt_rules;
 
 /* One rule: [!]FUNCTION[@MODULE][/]. An empty pattern matches everything. */
 struct rule {

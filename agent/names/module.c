@@ -13,7 +13,7 @@
 static void sort(struct fxt_symbol **list, struct fxt_symbol **other, size_t count)
 {
 	enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS };
-	static size_t places[DIGITS + 1];       /* where the next symbol with each digit goes */
+	static FXT_LARGE size_t places[DIGITS + 1];       /* where the next symbol with each digit goes */
 	uint64_t used_bits = 0;
 	unsigned shift;
 	size_t i;

@@ -75,7 +75,7 @@ static struct fxt_module *module_at(uintptr_t address)
 
 static const char *keep_text(const char *text)
 {
-	static char near[PATHS_BYTES];
+	static FXT_LARGE char near[PATHS_BYTES];
 	static size_t near_used;
 	size_t bytes = strlen(text) + 1;
 	char *kept;
@@ -223,8 +223,8 @@ static void end_change(void)
 static long scan_opened(void *argument)
 {
 	uintptr_t address = *(const uintptr_t *)argument;
-	static char text[MAPS_BYTES];
-	static struct group group;
+	static FXT_LARGE char text[MAPS_BYTES];
+	static FXT_LARGE struct group group;
 	bool is_rest = false;           /* what comes is the rest of a line that was too long */
 	size_t used = 0;
 	ssize_t n;

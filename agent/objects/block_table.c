@@ -19,7 +19,8 @@ enum {
 	PART_BYTES = PART_BUCKETS * sizeof(struct fxt_block_bucket),
 };
 
-static _Atomic(void *) parts[PARTS];
+static FXT_LARGE _Atomic(void *) parts[PARTS];
+static atomic_bool has_parts;            /* any part was ever made: reading `parts` would map its pages */
 /* the logarithm of how many buckets there may be; 0: nobody has asked yet */
 static _Atomic unsigned table_bits;
 
@@ -67,6 +68,7 @@ static struct fxt_block_bucket *part_of(size_t number, bool make)
 
 	if (there || !make)
 		return there;
+	atomic_store_explicit(&has_parts, true, memory_order_relaxed);
 	there = fxt_lazy_table(part, PART_BYTES);
 	/* A huge page would take the memory of 5000 buckets for one. */
 	if (there)
@@ -169,7 +171,7 @@ void fxt_block_table_empty(void)
 {
 	size_t i;
 
-	for (i = 0; i < PARTS; i++)
+	for (i = 0; atomic_load_explicit(&has_parts, memory_order_relaxed) && i < PARTS; i++)
 		if (atomic_load_explicit(&parts[i], memory_order_relaxed))
 			fxt_lazy_table_empty(&parts[i], PART_BYTES);
 }

@@ -14,7 +14,7 @@
 #include "block_table.h"
 #include "heap_sample.h"
 
-_Atomic uint8_t fxt_block_samples[FXT_BLOCK_SAMPLE_HASHES];
+FXT_WIPED _Atomic uint8_t fxt_block_samples[FXT_BLOCK_SAMPLE_HASHES];
 static atomic_bool has_samples;
 
 /* Tells the trace the name and size of a block, unless it was told the same of this address before. */
@@ -174,7 +174,7 @@ void fxt_block_gone(struct fxt_thread *thread, const struct fxt_block *taken, ui
 			    taken->is_sample ? &nameless : &taken->label, end_ns);
 }
 
-void fxt_blocks_after_fork(void)
+void fxt_blocks_again(void)
 {
 	fxt_block_table_empty();
 	/* Pages that have no count are not written to, as they are shared with the parent. */

@@ -55,7 +55,7 @@ void fxt_block_put_back(const void *block, const struct fxt_block *taken);
 /* Ends the lifetime of a block that was taken: the call that freed it was over at end_ns. */
 void fxt_block_gone(struct fxt_thread *thread, const struct fxt_block *taken, uint64_t end_ns);
 
-/* Called in the child of a fork: empties the table, because these lifetimes began in the parent's trace. */
-void fxt_blocks_after_fork(void);
+/* Empties the table because recording begins again. */
+void fxt_blocks_again(void);
 
 #endif

@@ -28,14 +28,15 @@ enum {
 	COUNTED_WORDS = 1024,
 };
 
-_Atomic uintptr_t fxt_label_known[FXT_LABEL_KNOWN_SLOTS];
+FXT_WIPED _Atomic uintptr_t fxt_label_known[FXT_LABEL_KNOWN_SLOTS];
 
 static struct share {
 	atomic_uint words;
 	const unsigned most;
 } shares[] = {{0, LOCK_WORDS}, {0, STREAM_WORDS}, {0, BLOCK_WORDS}};
-static _Atomic uint64_t counted[COUNTED_WORDS];         /* a bit for objects without a name, by their hash */
-/* There was ever anything in these two tables. Reading them would map their pages in every forked child. */
+/* a bit for objects without a name, by their hash */
+static FXT_WIPED _Atomic uint64_t counted[COUNTED_WORDS];
+/* There was ever anything in these two tables. */
 static atomic_bool has_counted, has_known;
 
 /* -- Names ------------------------------------------------------------------------------------- */
@@ -484,16 +485,23 @@ void fxt_labels_unloaded(void)
 	know_none();
 }
 
+/* Forgets what the child of a fork has from its parent and is not wiped. */
+static void forget_owed(void)
+{
+	unsigned i;
+
+	fxt_owed_clear();
+	for (i = 0; i < sizeof(shares) / sizeof(*shares); i++)
+		if (atomic_load_explicit(&shares[i].words, memory_order_relaxed))
+			atomic_store(&shares[i].words, 0);
+}
+
 /* Forgets what is not in the table. */
 static void forget_rest(void)
 {
 	unsigned i;
 
-	fxt_owed_clear();
-	/* The child of a fork has to touch as little as possible: the kernel copies each page. */
-	for (i = 0; i < sizeof(shares) / sizeof(*shares); i++)
-		if (atomic_load_explicit(&shares[i].words, memory_order_relaxed))
-			atomic_store(&shares[i].words, 0);
+	forget_owed();
 	for (i = 0; has_counted && i < COUNTED_WORDS; i++)
 		if (atomic_load_explicit(&counted[i], memory_order_relaxed))
 			atomic_store_explicit(&counted[i], 0, memory_order_relaxed);
@@ -503,7 +511,7 @@ static void forget_rest(void)
 void fxt_labels_after_fork(void)
 {
 	fxt_label_table_after_fork();
-	forget_rest();
+	forget_owed();
 }
 
 void fxt_labels_again(void)

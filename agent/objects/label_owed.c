@@ -5,6 +5,8 @@
 
 #include <stddef.h>
 
+#include "writer/place.h"
+
 /* The list has room for an allocator that makes a hundred locks in one critical section. A search for an
  * object looks at 16 cache lines. */
 enum { SLOTS = 128 };
@@ -12,9 +14,10 @@ enum { SLOTS = 128 };
 enum { FREE = 0, CHANGING = 1 };        /* in place of an object: the slot is free, or is changing */
 enum { GONE = 1, TAKEN = 2 };
 
-static _Atomic uintptr_t objects[SLOTS];        /* stored after the other members of the slot */
+/* stored after the other members of the slot */
+static FXT_LARGE _Atomic uintptr_t objects[SLOTS];
 static atomic_uchar marks[SLOTS];
-static struct fxt_owed list[SLOTS];
+static FXT_LARGE struct fxt_owed list[SLOTS];
 
 atomic_uint fxt_owed_count;
 
@@ -139,6 +142,6 @@ void fxt_owed_clear(void)
 {
 	int i;
 
-	for (i = 0; i < SLOTS; i++)
+	for (i = 0; fxt_owed_any() && i < SLOTS; i++)
 		take_out(i, atomic_load_explicit(&objects[i], memory_order_relaxed));
 }

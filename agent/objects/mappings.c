@@ -20,7 +20,7 @@ struct piece {
 	uint32_t leaving;               /* the number of the call that is about to unmap it, or 0 */
 };
 
-static struct {
+static FXT_WIPED struct {
 	struct fxt_lock lock;           /* it nests in no lock */
 	atomic_uint live;               /* the number of mappings with a lifetime */
 	uint32_t mapping_count, piece_count;    /* the number of places that were ever used */
@@ -215,12 +215,6 @@ void fxt_mapping_came(struct fxt_thread *thread, const void *address, size_t byt
 	else
 		forget(mapping);
 	fxt_unlock(&mapped.lock, mask);
-}
-
-void fxt_mappings_after_fork(void)
-{
-	fxt_lock_reset(&mapped.lock);
-	fxt_mappings_again();
 }
 
 void fxt_mappings_again(void)

@@ -29,9 +29,6 @@ void fxt_mappings_left(struct fxt_thread *thread, uint32_t leaving, bool are_gon
  * these pages. */
 void fxt_mapping_came(struct fxt_thread *thread, const void *address, size_t bytes, uintptr_t place);
 
-/* Empties the table in the child of a fork: the mappings that it has from its parent began in another
- * trace. */
-void fxt_mappings_after_fork(void);
 /* Empties the table because recording begins again: mappings may have gone unseen. */
 void fxt_mappings_again(void);
 

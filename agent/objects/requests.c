@@ -16,7 +16,7 @@ struct place {
 	uint64_t begin_ns, names;
 };
 
-static struct place places[REQUESTS];
+static FXT_WIPED struct place places[REQUESTS];
 static atomic_bool is_used;
 
 static struct place *nth(uintptr_t control, unsigned i)
@@ -118,7 +118,7 @@ void fxt_request_begin(struct fxt_thread *thread, uintptr_t control, uint64_t no
 }
 
 
-void fxt_requests_after_fork(void)
+void fxt_requests_again(void)
 {
 	if (atomic_load_explicit(&is_used, memory_order_relaxed))
 		memset(places, 0, sizeof(places));

@@ -24,7 +24,7 @@ void fxt_request_begin(struct fxt_thread *thread, uintptr_t control, uint64_t no
 void fxt_request_end(struct fxt_thread *thread, uintptr_t control, uint64_t now_ns, int64_t result,
 		     int failure);
 
-/* Empties the table in the child of a fork, which inherits no requests. */
-void fxt_requests_after_fork(void);
+/* Empties the table because recording begins again. */
+void fxt_requests_again(void);
 
 #endif

@@ -137,7 +137,7 @@ static bool begin_saving(uint64_t *mask)
 static void save_as_asked(void)
 {
 	static const char reason[] = "asked for by a signal";
-	static char path[FXT_PATH_BYTES];
+	static FXT_LARGE char path[FXT_PATH_BYTES];
 	uint64_t mask;
 
 	while (atomic_load(&asked) && begin_saving(&mask)) {
@@ -191,7 +191,7 @@ static void snapshot_for_trigger(uint64_t ns, const char *reason)
 				slot = i;
 	}
 	if (kept && (slot == kept_count || ns > kept[slot].ns)) {
-		static char path[FXT_PATH_BYTES];
+		static FXT_LARGE char path[FXT_PATH_BYTES];
 
 		put_instant(FXT_STR_snapshot, reason);
 		if (save(path, reason)) {
@@ -285,7 +285,7 @@ static void begin(bool has_recorded)
 static void leave_manager(void)
 {
 	const struct fxt_config *config = &fxt_agent.config;
-	static char path[FXT_PATH_BYTES];
+	static FXT_LARGE char path[FXT_PATH_BYTES];
 	uint64_t mask;
 	int error;
 

@@ -1,5 +1,6 @@
 /* The table of the agent's parts (agent/base/parts.h): what each part does at the start, in the child of a
- * fork, when a thread has time or ends, and at exit. The rows are in the order in which that is done. */
+ * fork, when a thread has time or ends, and at exit. The rows are in the order in which that is done. What
+ * FXT_WIPED marks is empty in the child before the first of them. */
 #include "part_table.h"
 
 #include <string.h>
@@ -25,6 +26,7 @@
 #include "agent/emit/program_text.h"
 #include "agent/emit/sample.h"
 #include "agent/emit/thread.h"
+#include "agent/objects/block_table.h"
 #include "agent/objects/blocks.h"
 #include "agent/objects/label.h"
 #include "agent/objects/label_table.h"
@@ -157,8 +159,7 @@ static const struct fxt_part table[] = {
 	 .child = fxt_sample_after_fork, .again = fxt_sample_again, .deferred = fxt_sample},
 	{"call stacks: the trace has none of their records yet",
 	 .start = fxt_call_stacks_start, .child = fxt_call_stacks_again, .again = fxt_call_stacks_again},
-	{"failures: each call site may fail for the first time",
-	 .child = fxt_failures_again, .again = fxt_failures_again},
+	{"failures: each call site may fail for the first time (wiped)", .again = fxt_failures_again},
 	{"names of objects: no object has been told of",
 	 .prepare = fxt_label_table_prepare, .child = fxt_labels_after_fork, .again = fxt_labels_again,
 	 .deferred = tell_labels, .exits = rest_of_labels},
@@ -166,11 +167,10 @@ static const struct fxt_part table[] = {
 	 .start = fxt_fds_start, .mode = fxt_fds_mode, .child = fxt_fds_after_fork, .again = fxt_fds_again},
 	{"rings of io_uring: the parent's", .child = fxt_rings_forget, .exits = fxt_rings_tell},
 	{"streams: the child's ends are its parent's", .start = fxt_endpoints_start},
-	{"asynchronous requests: none is under way",
-	 .child = fxt_requests_after_fork, .again = fxt_requests_after_fork},
+	{"asynchronous requests: none is under way (wiped)", .again = fxt_requests_again},
 	{"blocks: the parent's are there, without lifetimes",
-	 .child = fxt_blocks_after_fork, .again = fxt_blocks_after_fork},
-	{"mappings: the same", .child = fxt_mappings_after_fork, .again = fxt_mappings_again},
+	 .child = fxt_block_table_empty, .again = fxt_blocks_again},
+	{"mappings: the same (wiped)", .again = fxt_mappings_again},
 };
 
 void fxt_part_table_use(void)

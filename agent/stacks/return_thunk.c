@@ -2,12 +2,14 @@
  * A word is set once. */
 #include "return_thunk.h"
 
+#include "writer/place.h"
+
 #if defined(__x86_64__)
 
 /* Searches would become long in a fuller table. */
 enum { MOST = FXT_RETURN_THUNKS / 4 * 3 };
 
-struct fxt_return_place fxt_return_places[FXT_RETURN_THUNKS];
+FXT_LARGE struct fxt_return_place fxt_return_places[FXT_RETURN_THUNKS];
 
 static atomic_uint count;
 

@@ -42,7 +42,7 @@ FXT_EXPORT FILE *_IO_popen(const char *command, const char *type);
 
 enum { STREAMS = 64 };                  /* the ends of further commands are not shown */
 
-static struct opened {
+static FXT_LARGE struct opened {
 	_Atomic(FILE *) stream;         /* NULL: free */
 	struct fxt_birth birth;
 	uint64_t life;

@@ -41,7 +41,7 @@ static void look_at_stack(struct fxt_start *start, const pthread_attr_t *attr)
 
 struct fxt_start *fxt_start_take(struct fxt_thread *thread, const pthread_attr_t *attr, void *arg)
 {
-	static struct fxt_start starts[STARTS];
+	static FXT_LARGE struct fxt_start starts[STARTS];
 	static atomic_uint next;
 	unsigned tries;
 
