@@ -9,7 +9,7 @@
 
 #define UNIT_BYTES ((uintptr_t)64 << 10)        /* the largest page there is */
 #define PART_BYTES (UNIT_BYTES / PARTS)         /* the smallest page there is */
-#define LARGE_BYTES ((uintptr_t)2 << 20)        /* the kernel may map this much by one entry of its tables */
+#define LARGE_BYTES ((uintptr_t)2 << 20)        /* what one of the kernel's tables of pages can map */
 #define MAX_BYTES (UNITS * UNIT_BYTES)          /* 4 GiB: as a rule less than 100 MB are mapped at a time */
 /* Between the libraries and the stack at least this much has to be free. */
 #define LEAST_HOLE_BYTES ((uintptr_t)8 << 30)
@@ -32,7 +32,7 @@ enum {
 };
 
 /* The states of the units. A unit is taken before it is mapped, and given back after it was unmapped. */
-static _Atomic unsigned char taken[UNITS];
+static FXT_LARGE _Atomic unsigned char taken[UNITS];
 static _Atomic uint32_t next_unit;
 static _Atomic uintptr_t known_origin, known_units;
 
@@ -57,6 +57,14 @@ static void find(uintptr_t *origin, uintptr_t *bytes)
 		*origin = loader > 2 * FAR_BELOW_BYTES ? loader - FAR_BELOW_BYTES - *bytes : 0;
 	}
 	*origin = (*origin + LARGE_BYTES - 1) & ~(LARGE_BYTES - 1);
+}
+
+/* Returns to how many units a place is aligned. A large file is aligned, because the kernel may map it by one
+ * entry of its tables. Private memory lies side by side, because a process has a table of 4 KiB for each
+ * LARGE_BYTES in which it has touched anything. */
+static uint32_t alignment(size_t bytes, int flags)
+{
+	return flags & MAP_SHARED && bytes >= LARGE_BYTES ? (uint32_t)(LARGE_BYTES / UNIT_BYTES) : 1;
 }
 
 /* Returns how many units there are, from *origin on. All threads find the same. */
@@ -145,8 +153,7 @@ long fxt_place_map(size_t bytes, int protection, int flags, int fd, off_t offset
 	int try;
 
 	for (try = 0; try < TRIES && count <= units && result == EXISTS; try++) {
-		uint32_t from = next((uint32_t)count,
-				     bytes < LARGE_BYTES ? 1 : (uint32_t)(LARGE_BYTES / UNIT_BYTES), units);
+		uint32_t from = next((uint32_t)count, alignment(bytes, flags), units);
 		uintptr_t place = origin + from * UNIT_BYTES;
 
 		if (!take(from, (uint32_t)count, bytes))
@@ -169,7 +176,7 @@ uintptr_t fxt_place_set_aside(size_t bytes)
 	int try;
 
 	for (try = 0; try < TRIES && count <= units; try++) {
-		uint32_t from = next((uint32_t)count, (uint32_t)(LARGE_BYTES / UNIT_BYTES), units);
+		uint32_t from = next((uint32_t)count, alignment(bytes, MAP_PRIVATE), units);
 
 		if (take(from, (uint32_t)count, 0))
 			return origin + from * UNIT_BYTES;
