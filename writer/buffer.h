@@ -115,6 +115,8 @@ struct fxt_buffer {
 	/* the file, or the connection to the manager: a high number, close-on-exec; checked by device and
 	 * inode before each use; -1 if there is none */
 	int fd;
+	/* no number was free for `fd` that is out of the program's way; it is closed after use */
+	bool is_in_the_way;
 	dev_t device;
 	ino_t inode;
 	/* a task of its own works on the file (apart.h), so nobody sees what it opens (under extend_lock) */
@@ -419,11 +421,14 @@ void fxt_file_discard(const char *path, bool nameless);
 /* Moves a descriptor out of the way of a program that counts on low numbers, or on as many descriptors as
  * its limit allows. Returns the new number, or `fd` if it cannot be moved. */
 int fxt_file_move_high(int fd);
-/* Duplicates a descriptor to a number out of the program's way, if possible to `least` or above. Returns
- * the copy, or a negative errno if there is none. */
-int fxt_file_dup_high(int fd, int least);
-/* Ends the use of buffer->fd. If the limit leaves no high number for it, the descriptor is closed, and the
- * file is opened again by its path when it is next needed. */
+/* Duplicates a descriptor to a number out of the program's way: above the limit; or, where that cannot be, to
+ * the highest number that is free, if that is above `above`; or far above `above`, where the limit is high.
+ * Returns the copy, or a negative errno if there is none. */
+int fxt_file_dup_high(int fd, int above);
+/* Makes `fd` the buffer's, and moves it high. */
+void fxt_file_take(struct fxt_buffer *buffer, int fd);
+/* Ends the use of buffer->fd. If there was no number for it out of the program's way, the descriptor is
+ * closed, and the file is opened again by its path when it is next needed. */
 void fxt_file_settle(struct fxt_buffer *buffer);
 /* These are the contents of a new chunk in the file, before anything is written to it. */
 extern const uint64_t fxt_file_fresh_chunk[FXT_CHUNK_WORDS] __attribute__((visibility("hidden")));

@@ -125,7 +125,7 @@ static int create(struct fxt_buffer *buffer, const struct fxt_buffer_config *con
 	if (buffer->fd < 0)
 		return buffer->fd;
 	if (fxt_opens_here())
-		buffer->fd = fxt_file_move_high(buffer->fd);
+		fxt_file_take(buffer, buffer->fd);
 	error = fxt_sys_fstat(buffer->fd, &status);
 	buffer->device = status.st_dev;
 	buffer->inode = status.st_ino;

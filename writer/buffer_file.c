@@ -22,6 +22,7 @@ enum {
 	HIGHEST_DESCRIPTOR = 4096,
 	/* the distance from a number that the program wants, because it may want the next ones too */
 	HIGH_STEP = 1024,
+	LOW_STEP = 16,                  /* a number that is no further below is wanted soon, too */
 	LARGEST_RETRY = 999,
 	WRITE_BYTES = 128 << 10,
 };
@@ -46,23 +47,38 @@ static int dup_above_limit(int fd, const struct rlimit *limit)
 	return copy;
 }
 
-int fxt_file_dup_high(int fd, int least)
+/* Duplicates `fd` to about the highest number that is free below `limit`, above `above`. The program gets
+ * that number last. */
+static int dup_below_limit(int fd, const struct rlimit *limit, int above)
 {
-	struct rlimit limit;
+	int64_t most = limit->rlim_cur < INT32_MAX ? (int64_t)limit->rlim_cur : INT32_MAX, distance;
 	int copy = -EMFILE;
+
+	for (distance = 1; copy < 0; distance *= 2) {
+		if (most - distance <= above || most - distance < HIGH_DESCRIPTOR)
+			break;
+		copy = fxt_sys_dup_above(fd, (int)(most - distance));
+	}
+	return copy;
+}
+
+int fxt_file_dup_high(int fd, int above)
+{
+	int least = above < HIGH_DESCRIPTOR - LOW_STEP ? HIGH_DESCRIPTOR : above + HIGH_STEP, copy = -EMFILE;
+	struct rlimit limit;
 
 	if (fxt_sys_getrlimit(RLIMIT_NOFILE, &limit))
 		return fxt_sys_dup_above(fd, least);
-	if (limit.rlim_cur <= HIGHEST_DESCRIPTOR && fxt_is_alone())
-		copy = dup_above_limit(fd, &limit);
-	if (copy < 0 && (rlim_t)least < limit.rlim_cur)
+	if (limit.rlim_cur > HIGHEST_DESCRIPTOR)
 		copy = fxt_sys_dup_above(fd, least);
-	return copy;
+	else if (fxt_is_alone())
+		copy = dup_above_limit(fd, &limit);
+	return copy < 0 ? dup_below_limit(fd, &limit, above) : copy;
 }
 
 int fxt_file_move_high(int fd)
 {
-	int high = fxt_file_dup_high(fd, HIGH_DESCRIPTOR);
+	int high = fxt_file_dup_high(fd, fd);
 
 	if (high < 0)
 		return fd;
@@ -70,12 +86,19 @@ int fxt_file_move_high(int fd)
 	return high;
 }
 
+void fxt_file_take(struct fxt_buffer *buffer, int fd)
+{
+	buffer->fd = fxt_file_move_high(fd);
+	buffer->is_in_the_way = buffer->fd == fd || buffer->fd < HIGH_DESCRIPTOR;
+}
+
 void fxt_file_settle(struct fxt_buffer *buffer)
 {
-	if (buffer->fd < 0 || buffer->fd >= HIGH_DESCRIPTOR || buffer->managed)
+	if (buffer->fd < 0 || !buffer->is_in_the_way || buffer->managed)
 		return;
 	fxt_sys_close(buffer->fd);
 	buffer->fd = -1;
+	buffer->is_in_the_way = false;
 }
 
 bool fxt_file_is_ours(struct fxt_buffer *buffer, int fd)
@@ -112,7 +135,10 @@ bool fxt_file_ready(struct fxt_buffer *buffer)
 			fxt_sys_close(fd);
 		return false;
 	}
-	buffer->fd = buffer->is_apart ? fd : fxt_file_move_high(fd);
+	if (buffer->is_apart)
+		buffer->fd = fd;
+	else
+		fxt_file_take(buffer, fd);
 	return !fxt_buffer_is_cut(buffer);
 }
 

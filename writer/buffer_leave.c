@@ -102,8 +102,10 @@ static int make_file(struct fxt_buffer *buffer, uint32_t chunks)
 
 	if (fd < 0)
 		return fd;
-	if (fxt_opens_here())
-		fd = fxt_file_move_high(fd);
+	if (fxt_opens_here()) {
+		fxt_file_take(buffer, fd);
+		fd = buffer->fd;
+	}
 	error = fxt_sys_fstat(fd, &status);
 	if (!error)
 		error = fxt_file_append_pages(fd, 0, (unsigned)(buffer->durable_words / FXT_PAGE_WORDS) +

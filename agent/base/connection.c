@@ -58,15 +58,14 @@ static int open_connection(bool is_kept)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	size_t length = strlen(fxt_agent.config.manager);
-	int fd = (int)FXT_SYSCALL3(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	int error;
+	int opened = (int)FXT_SYSCALL3(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int fd, error;
 
-	if (fd < 0)
-		return fd;
-	if (is_kept)
-		fd = fxt_file_move_high(fd);
+	if (opened < 0)
+		return opened;
+	fd = is_kept ? fxt_file_move_high(opened) : opened;
 	memcpy(address.sun_path, fxt_agent.config.manager, length + 1);
-	error = is_kept && fd < HIGH_DESCRIPTOR
+	error = is_kept && (fd == opened || fd < HIGH_DESCRIPTOR)
 			? -EMFILE
 			: (int)FXT_SYSCALL3(SYS_connect, fd, &address,
 					    offsetof(struct sockaddr_un, sun_path) + length + 1);

@@ -18,7 +18,6 @@ enum {
 	SAMPLE_THREAD_NS = 10 * 1000,
 	STATM_BYTES = 128,
 	HIGH_DESCRIPTOR = 1000,         /* programs use lower ones */
-	HIGH_STEP = 1024,               /* a program that has reached a number wants the next ones */
 };
 
 static const char statm[] = "/proc/self/statm";
@@ -97,15 +96,13 @@ void fxt_sample_drop(int fd)
 	fxt_sys_close(fd);
 }
 
-void fxt_sample_move(int fd)
+void fxt_sample_move(int fd, int above)
 {
 	int moved;
 
 	if (!fxt_sample_has(fd) || (uint32_t)fxt_sys_getpid() != fxt_agent.pid)
 		return;
-	moved = fxt_file_dup_high(fd, fd + HIGH_STEP);
-	if (moved < 0)
-		moved = fxt_file_dup_high(fd, fd + 1);
+	moved = fxt_file_dup_high(fd, above);
 	/* Whoever reads meanwhile has either number, and both are open. */
 	atomic_store(&fxt_agent.statm_fd, moved < 0 ? -1 : moved);
 	fxt_sys_close(fd);
@@ -121,12 +118,13 @@ static bool is_kept(void)
 static void keep_statm(void)
 {
 	struct stat status;
-	int fd = fxt_sys_open(statm, O_RDONLY | O_CLOEXEC, 0);
+	int opened = fxt_sys_open(statm, O_RDONLY | O_CLOEXEC, 0), fd;
 
-	if (fd < 0)
+	if (opened < 0)
 		return;
-	fd = fxt_file_move_high(fd);
-	if (fd < HIGH_DESCRIPTOR || fxt_sys_fstat(fd, &status)) {
+	fd = fxt_file_move_high(opened);
+	/* A number that could not be moved is one that the program would miss. */
+	if (fd == opened || fd < HIGH_DESCRIPTOR || fxt_sys_fstat(fd, &status)) {
 		fxt_sys_close(fd);
 		return;
 	}

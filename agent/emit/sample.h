@@ -42,9 +42,9 @@ void fxt_sample_drop(int fd);
  * parent's. */
 void fxt_sample_is_shared(void);
 
-/* Moves the file away from its number `fd` to a higher one, or closes it if there is none. Nothing is done in
- * the child of a vfork. Any context. */
-void fxt_sample_move(int fd);
+/* Moves the file away from its number `fd` to one above `above`, or closes it if there is none. Nothing is
+ * done in the child of a vfork. Any context. */
+void fxt_sample_move(int fd, int above);
 
 /* The bytes that the calls of all threads, living and ended, have read and written, and those of the heap
  * that they have not freed. */

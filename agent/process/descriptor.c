@@ -14,8 +14,9 @@ int fxt_descriptor_hidden(int fd)
 	return fxt_descriptor_is_ours(fd) || fxt_sample_has(fd) ? NEVER_OPEN : fd;
 }
 
-/* Moves the trace's descriptor from `fd` to another number; `fd` stays open. */
-static void move(int fd)
+/* Moves the trace's descriptor from `fd` to a number above `above`, or else to another high one; `fd` stays
+ * open. */
+static void move(int fd, int above)
 {
 	uint64_t mask;
 	int moved;
@@ -27,12 +28,13 @@ static void move(int fd)
 	}
 	/* The lock is held while the file grows, which uses the number. */
 	mask = fxt_lock(&fxt_agent.buffer.extend_lock);
-	/* A number far away is taken, because the program often wants the next ones soon. */
-	moved = fxt_file_dup_high(fd, fd + 1024);
-	if (moved < 0)
-		moved = fxt_file_dup_high(fd, fd + 1);
+	moved = fxt_file_dup_high(fd, above);
+	/* The program does not take numbers in turn here, so a lower one is as good. */
+	if (moved < 0 && above == fd)
+		moved = fxt_file_dup_high(fd, 0);
 	/* If no number is free, the file is opened again by its path when it has to grow. */
 	fxt_agent.buffer.fd = moved < 0 ? -1 : moved;
+	fxt_agent.buffer.is_in_the_way = false;
 	fxt_unlock(&fxt_agent.buffer.extend_lock, mask);
 }
 
@@ -40,7 +42,7 @@ bool fxt_descriptor_yield(int fd)
 {
 	if (!fxt_descriptor_is_ours(fd) || (uint32_t)fxt_sys_getpid() != fxt_agent.pid)
 		return false;
-	move(fd);
+	move(fd, fd);
 	return true;
 }
 
@@ -77,38 +79,80 @@ static bool give_up_trace(rlim_t limit)
 	return given;
 }
 
+/* Closes the descriptor of the counters, if it lies below the limit. */
+static bool give_up_counters(rlim_t limit)
+{
+	int fd = atomic_load(&fxt_agent.statm_fd);
+
+	if (fd < 0 || (rlim_t)fd >= limit || !fxt_sample_has(fd))
+		return false;
+	fxt_sample_drop(fd);
+	return true;
+}
+
+/* Returns whether descriptors may be moved and given up here, and stores the program's limit. A process that
+ * records nothing may share its parent's table, where it closes nothing. */
+static bool may_move(rlim_t *limit)
+{
+	struct rlimit limits;
+
+	if (atomic_load(&fxt_agent.state) != FXT_ON || fxt_is_forbidden(FXT_NO_LOCKS) ||
+	    (uint32_t)fxt_sys_getpid() != fxt_agent.pid || fxt_sys_getrlimit(RLIMIT_NOFILE, &limits))
+		return false;
+	*limit = limits.rlim_cur;
+	return true;
+}
+
 bool fxt_descriptor_give_up(void)
 {
-	int counters = atomic_load(&fxt_agent.statm_fd);
-	struct rlimit limit;
+	rlim_t limit;
 
-	/* A process that records nothing may share its parent's table, where it closes nothing. */
-	if (errno != EMFILE || atomic_load(&fxt_agent.state) != FXT_ON || fxt_is_forbidden(FXT_NO_LOCKS) ||
-	    (uint32_t)fxt_sys_getpid() != fxt_agent.pid || fxt_sys_getrlimit(RLIMIT_NOFILE, &limit))
+	if (errno != EMFILE || !may_move(&limit))
 		return false;
-	if (counters < 0 || (rlim_t)counters >= limit.rlim_cur || !fxt_sample_has(counters))
-		return give_up_trace(limit.rlim_cur);
-	fxt_sample_drop(counters);
-	return true;
+	/* The program gets the lower number first. */
+	if (fxt_agent.buffer.fd >= 0 && fxt_agent.buffer.fd < atomic_load(&fxt_agent.statm_fd) &&
+	    give_up_trace(limit))
+		return true;
+	return give_up_counters(limit) || give_up_trace(limit);
 }
 
 void fxt_descriptor_make_room(int number)
 {
 	const struct fxt_buffer *buffer = &fxt_agent.buffer;
 	int counters = atomic_load(&fxt_agent.statm_fd), trace = buffer->fd;
-	struct rlimit limit;
+	rlim_t limit;
 
-	if (number < 0 || atomic_load(&fxt_agent.state) != FXT_ON || fxt_is_forbidden(FXT_NO_LOCKS) ||
-	    (uint32_t)fxt_sys_getpid() != fxt_agent.pid || fxt_sys_getrlimit(RLIMIT_NOFILE, &limit))
+	if (number < 0 || !may_move(&limit))
 		return;
 	/* What lies above the limit is in nobody's way. */
-	if (fxt_descriptor_is_near(number, counters) && (rlim_t)counters < limit.rlim_cur)
-		fxt_sample_move(counters);
-	if (!fxt_descriptor_is_near(number, trace) || (rlim_t)trace >= limit.rlim_cur)
+	if (fxt_descriptor_is_near(number, counters) && (rlim_t)counters < limit)
+		fxt_sample_move(counters, number + FXT_DESCRIPTOR_ROOM);
+	if (!fxt_descriptor_is_near(number, trace) || (rlim_t)trace >= limit ||
+	    !fxt_descriptor_is_ours(trace))
 		return;
 	/* A file whose memory is private is written to all the time, and keeps its descriptor. */
-	if (buffer->managed || !buffer->in_memory || (rlim_t)trace + 1 < limit.rlim_cur)
-		fxt_descriptor_vacate(trace);
+	if (buffer->managed || !buffer->in_memory || (rlim_t)trace + 1 < limit) {
+		move(trace, number + FXT_DESCRIPTOR_ROOM);
+		fxt_descriptor_clear(trace);
+	}
+}
+
+void fxt_descriptor_expect(size_t count)
+{
+	enum { MOST = 253 };            /* a message has so many: the kernel's SCM_MAX_FD */
+	const int ours[] = {fxt_agent.statm_fd, fxt_agent.buffer.fd};
+	struct stat status;
+	unsigned i;
+
+	if (count > MOST)
+		count = MOST;
+	if (fxt_is_forbidden(FXT_NO_FILE))
+		return;
+	/* The kernel gives the lowest numbers that are free. If the program has taken numbers in turn, it may
+	 * get to ours only if the number that lies so far below ours is open. */
+	for (i = 0; i < sizeof(ours) / sizeof(*ours); i++)
+		if (ours[i] > (int)count && !fxt_sys_fstat(ours[i] - (int)count - 1, &status))
+			fxt_descriptor_make_room(ours[i] - 1);
 }
 
 static bool is_one_of_ours(const struct stat *status)

@@ -65,6 +65,10 @@ enum { FXT_DESCRIPTOR_ROOM = 8 };
  * free. It does nothing in the child of a vfork, and where nothing is recorded. Any context. */
 FXT_COLD void fxt_descriptor_make_room(int number);
 
+/* The program is about to get up to `count` descriptors at once, by a message: moves ours away where the
+ * kernel might pass over them. */
+FXT_COLD void fxt_descriptor_expect(size_t count);
+
 static inline bool fxt_descriptor_is_near(int number, int ours)
 {
 	return (unsigned)ours - (unsigned)number - 1 < FXT_DESCRIPTOR_ROOM;

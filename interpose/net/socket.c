@@ -136,6 +136,14 @@ typedef int descriptor_pair[2];
 #define LEAVE_RECEIVED_MESSAGE(fd, msg) LEAVE_READ(fd)
 #define END_RECEIVED_MESSAGE(fd, msg) END_READ(fd)
 #define ARROW_RECEIVED_MESSAGE(fd, msg) ARROW_READ(fd)
+#define CALLEE_RECEIVED_MESSAGE(fd, msg) , receiving_
+#define AROUND_RECEIVED_MESSAGE(fd, msg) , RECEIVING
+
+/* Descriptors come with the lowest numbers that are free. */
+#define RECEIVING(...) FXT_FIRST_DO(receiving_, expect_descriptors(msg), __VA_ARGS__)
+#define FXT_NUMBER_recvmsg , RECVMSG_BY_NUMBER
+#define RECVMSG_BY_NUMBER(...) FXT_APPLY(RECEIVED_BY_NUMBER, __VA_ARGS__)
+#define RECEIVED_BY_NUMBER(sockfd, msg, ...) (expect_descriptors(msg), real_by_number())
 
 static inline void leave_band(int fd, int flags)
 {
@@ -211,6 +219,13 @@ static inline void send_without_ours(const struct msghdr *msg)
 	if ((fxt_agent.buffer.fd >= 0 || fxt_agent.statm_fd >= 0) &&
 	    fxt_readable(fxt_self, msg, sizeof(*msg)) && FXT_UNLIKELY(msg->msg_controllen))
 		leave_descriptors(msg);
+}
+
+static inline void expect_descriptors(const struct msghdr *msg)
+{
+	if ((fxt_agent.buffer.fd >= 0 || fxt_agent.statm_fd >= 0) &&
+	    fxt_readable(fxt_self, msg, sizeof(*msg)) && FXT_UNLIKELY(msg->msg_controllen > CMSG_LEN(0)))
+		fxt_descriptor_expect((msg->msg_controllen - CMSG_LEN(0)) / sizeof(int));
 }
 
 #define NEW_connection , fxt_endpoint_accepted(thread_, (int)result_);

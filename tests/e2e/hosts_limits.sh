@@ -47,6 +47,13 @@ for n in 0 1 2 3; do
 	FXT_SEED=$((FXT_SEED + n)) limited "nofile.all.$numbers" "ulimit -n $numbers" \
 		setpriv --bounding-set=-sys_resource --inh-caps=-sys_resource "$apps/host_all_numbers" 20000
 	complete "nofile.all.$numbers"
+	# The connection to a manager is in nobody's way, either.
+	FXT_SEED=$((FXT_SEED + n)) bash -c "ulimit -n $numbers"' && exec "$@"' bash setpriv \
+		--bounding-set=-sys_resource --inh-caps=-sys_resource "$FXT" record -q -o managed.fxt -- \
+		"$apps/host_all_numbers" 20000 </dev/null >managed.out 2>managed.err
+	same "nofile.all.$numbers: output under fxt record" "nofile.all.$numbers.bare" managed.out
+	is "nofile.all.$numbers: standard error under fxt record" "" "$(cat managed.err)"
+	valid managed.fxt
 done
 host stack.later "$apps/host_limits" 10000 stack 64
 complete stack.later
