@@ -114,7 +114,7 @@ START_TEST(says_what_is_missing)
 	samples(7, 0, NODE(0), "main", FXT_FEW_SAMPLES - 1 + (unsigned)_i);
 	print(10);
 	expect("  time in the kernel was not sampled");
-	expect("  1 234 of the kernel's records found no room");
+	expect("  1 234 of the kernel's records are missing");
 	expect("LOST: 1 234 of the kernel's records");
 	expect_none("nothing lost");
 	expect_none("in the kernel\n");

@@ -220,6 +220,7 @@ APPS_C = \
 	tests/apps/parents \
 	tests/apps/many_functions \
 	tests/apps/modes \
+	tests/apps/naps \
 	tests/apps/inherits \
 	tests/apps/lifetimes \
 	tests/apps/listens \

@@ -244,6 +244,8 @@ ARCHIVE_FILES = \
 	tools/archive/archive.h \
 	tools/archive/archive_gap.c \
 	tools/archive/archive_gap.h \
+	tools/archive/archive_gap_kept.h \
+	tools/archive/archive_gap_take.c \
 	tools/archive/archive_join.c \
 	tools/archive/archive_keep.c \
 	tools/archive/archive_keep.h \

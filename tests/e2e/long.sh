@@ -99,6 +99,57 @@ is "kept: the last call" $((count - 1)) "$(tail -n 1 numbers)"
 test "$(head -n 1 numbers)" -gt 0 || fail "kept: the first call is there"
 is "kept: lifetimes without an end" 0 "$(fxt dump kept.fxt | grep -c ' ended_by=')"
 
+# -- What the kernel told --------------------------------------------------------------------------------
+
+# switches FILE: prints how many records of the kernel are lost, and how many switches are there; whether
+# the first and the last tenth of the run have some; for how long threads ran, were ready or blocked, in
+# percent of the time that is there; and how many nodes of call stacks no record tells of.
+switches()
+{
+	fxt report --json "$1" >report.json
+	fxt dump --json "$1" >records
+	python3 - <<-'EOT'
+		import json
+		report = json.load(open("report.json"))
+		records = [json.loads(line) for line in open("records")]
+		trace = report["trace"]
+		span, first = trace["last_ns"] - trace["first_ns"], trace["first_ns"]
+		there = [(r["time"] - first) / span for r in records if r["type"] == "switch"]
+		edges = [any(low <= at <= high for at in there) for low, high in ((0, 0.1), (0.9, 1))]
+		known = span - sum(g["last_ns"] - g["first_ns"] for g in trace["kernel_windows"])
+		times = report["processor"]["threads"][0]
+		nodes = {r["id"] for r in records if r["type"] == "object"}
+		named = {int(r["args"][key], 16) for r in records for key in ("stack", "parent")
+		         if key in r.get("args", {})}
+		print(report["trace"]["kernel_lost"], len(there), all(edges),
+		      100 * sum(times[key] for key in ("running_ns", "ready_ns", "blocked_ns")) // known,
+		      len({n for n in named if n >= 0x7ff0000000000000} - nodes))
+	EOT
+}
+
+naps=$((15000 + $(random_below 5000)))
+"$FXT" record --sample=0 -c process -o naps.fxt --max-size=1 -- "$apps/naps" $naps >times 2>kernel.said ||
+	fail "naps: $?"
+if grep -q 'no samples and no context switches' kernel.said; then
+	printf 'the kernel refuses: %s\n' "$(cat kernel.said)"
+else
+	valid naps.fxt
+	read -r lost there edges known _ < <(switches naps.fxt)
+	# The thread gets a processor as often as it leaves one, and tells what it executed and that it ends.
+	between "naps: switches in all" $((2 * $(cat times) - 2)) $((2 * $(cat times) + 20)) $((lost + there))
+	between "naps: switches that are there" 1000 $((naps * 2 / 3)) "$there"
+	is "naps: beginning and newest are there" True "$edges"
+	between "naps: times of what is there" 50 101 "$known"
+	between "naps: size" 1 800000 "$(stat -c %s naps.fxt)"
+	"$FXT" record -q -c process --rotate=1,1 --sample=1997 -o stacks.fxt -- "$apps/naps" $((4 * naps)) >times
+	valid stacks.fxt
+	read -r lost _ edges known nodes < <(switches stacks.fxt)
+	is "stacks: nodes that are in no record" 0 "$nodes"
+	is "stacks: beginning and newest are there" True "$edges"
+	between "stacks: times of what is there" 50 101 "$known"
+	test "$lost" -gt 1000 || fail "stacks: $lost are gone"
+fi
+
 # -- While the run goes on -------------------------------------------------------------------------------
 
 # A snapshot of the last time is a trace, has the newest call, and says how much came before. The run is what
@@ -166,3 +217,28 @@ for round in 1 2 3; do
 	is "killed $round: the first call" 0 "$(numbers killed.fxt | head -n 1)"
 	is "killed $round: parts that are left" "" "$(echo .fxt-parts.* | grep -v '\*')"
 done
+
+# The kernel's part is divided in the same way, and put together in the same way.
+if ! grep -q 'no samples and no context switches' kernel.said; then
+	# kernel_turned: whether some of the kernel's part is gone.
+	kernel_turned()
+	{
+		ls .fxt-parts.*/kernel.gap.*.fxt >/dev/null 2>&1
+	}
+	"$FXT" record -q -c process --rotate=1,0 -o killed.fxt -- "$apps/naps" 1000000000 &
+	recorder=$!
+	background=$recorder
+	until_deadline kernel_turned
+	program=$(pgrep -P $recorder -x naps)
+	kill -9 "$program" $recorder
+	wait $recorder 2>/dev/null
+	background=
+	is "kernel: size of what is left" 1 $(($(du -sk .fxt-parts.* | cut -f1) < 5 * 1024))
+	"$FXT" merge -q -o kernel.fxt .fxt-parts.* 2>err
+	is "kernel: merge" 0 $?
+	valid kernel.fxt
+	read -r lost _ edges _ nodes < <(switches kernel.fxt)
+	is "kernel: beginning and newest, nodes that are in no record" "True 0" "$edges $nodes"
+	test "$lost" -gt 100 || fail "kernel: $lost are gone"
+	is "kernel: parts that are left" "" "$(echo .fxt-parts.* | grep -v '\*')"
+fi

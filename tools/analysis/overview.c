@@ -136,9 +136,18 @@ static bool is_async(const struct fxt_record *rec)
 /* Takes an event of the kernel's part, which is no program's. */
 static void take_kernel(struct fxt_overview *o, const struct fxt_record *rec)
 {
-	if (rec->subtype == FXT_EVENT_INSTANT && fxt_text_is(&rec->category, "kernel") &&
-	    fxt_text_is(&rec->name, "lost"))
-		o->kernel_lost += fxt_argument_or(rec, "records", 0);
+	uint64_t records, ns, to_ns = fxt_ns(rec->provider, rec->ticks);
+
+	if (rec->subtype != FXT_EVENT_INSTANT || !fxt_text_is(&rec->category, "kernel") ||
+	    !fxt_text_is(&rec->name, "lost"))
+		return;
+	records = fxt_argument_or(rec, "records", 0);
+	ns = fxt_argument_or(rec, "ns", 0);
+	o->kernel_lost += records;
+	if (ns && records)
+		fxt_loss_spans_add(&o->spans, &(struct fxt_loss_span){FXT_KERNEL_PROVIDER_ID,
+								      to_ns > ns ? to_ns - ns : 0, to_ns,
+								      records});
 }
 
 static void take_event(struct fxt_overview *o, struct fxt_reader *r, const struct fxt_record *rec)

@@ -55,7 +55,7 @@ struct fxt_overview {
 	struct fxt_loser *losers;       /* by provider and without counts, until fxt_overview_losers() */
 	size_t loser_count, loser_capacity;
 	uint64_t buffer_full;           /* provider events that say that a buffer was full */
-	uint64_t kernel_lost;           /* records of the kernel that found no room */
+	uint64_t kernel_lost;           /* records of the kernel that found no room, or were not kept */
 	/* How often and how long threads waited for room for their records: a cost of the recording. */
 	uint64_t room_waits, room_ns;
 	/* why records were lost, as the first instant says it; or NULL */

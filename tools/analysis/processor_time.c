@@ -35,6 +35,9 @@ static void take_fact(struct fxt_processor_time *p, struct fxt_reader *r, const 
 		p->kernel_not_sampled |= kernel && fxt_text_is(kernel, "not sampled");
 	} else if (fxt_text_is(&rec->name, "lost")) {
 		p->lost_records += fxt_argument_or(rec, "records", 0);
+		/* A gap says how long it was. The ring's own losses lack some switches. */
+		if (fxt_argument(rec, "ns"))
+			fxt_switch_times_gap(&p->switches, rec);
 	} else if (fxt_text_is(&rec->name, "executed")) {
 		fxt_switch_times_runs(&p->switches, r, rec, fxt_told_thread(r, rec));
 	} else if (fxt_text_is(&rec->name, "ended")) {

@@ -37,7 +37,7 @@ struct fxt_processor_time {
 	uint64_t hz;                    /* a sample stands for a second by this; 0: not known */
 	bool kernel_not_sampled;        /* time in the kernel has no samples */
 	uint64_t kernel_samples;        /* samples that were taken in the kernel */
-	uint64_t lost_records;          /* records of the kernel that found no room */
+	uint64_t lost_records;          /* records of the kernel that found no room, or were not kept */
 	/* sorted: what used the processors most comes first */
 	struct fxt_processor_thread *threads;
 	size_t thread_count, thread_capacity;

@@ -130,6 +130,13 @@ void fxt_switch_times_runs(struct fxt_switch_times *t, const struct fxt_reader *
 	become(one, FXT_SWITCH_RUNNING, at_ns);
 }
 
+void fxt_switch_times_gap(struct fxt_switch_times *t, const struct fxt_record *rec)
+{
+	for (const struct fxt_slot *s = fxt_map_next(&t->by_tid, NULL); s; s = fxt_map_next(&t->by_tid, s))
+		if (s->a == rec->provider->index && t->list[s->value[0]].state != FXT_SWITCH_ENDED)
+			t->list[s->value[0]].state = FXT_SWITCH_UNKNOWN;
+}
+
 void fxt_switch_times_end(struct fxt_switch_times *t, const struct fxt_reader *r,
 			  const struct fxt_record *rec, uint32_t thread)
 {

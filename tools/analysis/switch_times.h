@@ -49,6 +49,8 @@ void fxt_switch_times_switch(struct fxt_switch_times *t, const struct fxt_record
 /* Takes an event that shows that a thread runs: a sample, or that it has executed a program. */
 void fxt_switch_times_runs(struct fxt_switch_times *t, const struct fxt_reader *r,
 			   const struct fxt_record *rec, uint32_t thread);
+/* Takes the gap of a provider: what its threads did is not known from its beginning to its end. */
+void fxt_switch_times_gap(struct fxt_switch_times *t, const struct fxt_record *rec);
 /* Takes the end of a thread. */
 void fxt_switch_times_end(struct fxt_switch_times *t, const struct fxt_reader *r,
 			  const struct fxt_record *rec, uint32_t thread);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/sendfile.h>
 #include <unistd.h>
 
@@ -51,6 +52,8 @@ bool fxt_archive_create(struct fxt_archive *a)
 		fxt_error(a->path, "%s", strerror(errno));
 		return false;
 	}
+	/* Whoever finds it locked knows that it is written still (archive_join.c). */
+	flock(a->fd, LOCK_EX | LOCK_NB);
 	begin(a);
 	return true;
 }
@@ -283,6 +286,9 @@ void fxt_archive_finish(struct fxt_archive *a)
 	give_back(a);
 	if (a->final_fd >= 0)
 		transfer(a);
+	/* A process that was forked meanwhile may have it open, too. */
+	if (!a->is_given)
+		flock(a->fd, LOCK_UN);
 	if (close(a->fd) != 0)
 		fxt_error(a->path, "%s", strerror(errno));
 	fxt_pack_free(a->pack);

@@ -2,11 +2,12 @@
  * before a snapshot (archive_mend.c). Of these the gap keeps what the records that are left need to be
  * true:
  *
- * - for each program how many calls are gone, and from when to when;
+ * - for each program how many calls are gone, and from when to when; of the kernel's part, how many samples
+ *   and switches;
  * - begins of lifetimes that have no end there, and ends that have no begin there. The other one of the two
  *   is, or will be, in a file that is left;
  * - what processes, threads, objects and the frames of call stacks are called, by the last record of each;
- * - how processes ended;
+ * - how processes ended, and when, by what the kernel told;
  * - the strings and threads that all these refer to.
  *
  * This takes a bounded memory. When there is too much of it, the oldest records are forgotten, and programs

@@ -9,6 +9,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "archive.h"
@@ -18,7 +20,12 @@
 #include "tools/common/message.h"
 #include "writer/fxt_encode.h"
 
-enum { TRIES = 20 };
+enum {
+	TRIES = 20,
+	WAIT_NS = 10000000,
+	MOST_WAITS = 500,
+	FEW_WAITS = 5,
+};
 
 /* A file of the archive. The base is what they are appended to. */
 struct piece {
@@ -240,10 +247,41 @@ static bool put_together(struct pieces *p, const char *path)
 	return ok;
 }
 
+/* Returns whether somebody writes the file still. */
+static bool is_written(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool locked = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+
+	if (fd >= 0)
+		close(fd);
+	return locked;
+}
+
+/* Waits until nobody writes the archive, as the witness does for a moment after its fxt record was killed.
+ * Between two files there is none of this name for a moment. */
+static void await_writer(const char *path)
+{
+	const struct timespec wait = {.tv_nsec = WAIT_NS};
+
+	for (int i = 0, absent = 0; i < MOST_WAITS && absent < FEW_WAITS; i++) {
+		if (access(path, F_OK) != 0)
+			absent++;
+		else if (!is_written(path))
+			return;
+		nanosleep(&wait, NULL);
+	}
+}
+
 bool fxt_archive_keep_put_together(const char *path)
 {
 	struct pieces p;
 	bool ok = true;
+
+	find(&p, path, false);
+	if (p.count)
+		await_writer(path);
+	free_pieces(&p);
 
 	find(&p, path, true);
 	if (p.count > 1 || (p.count && p.list[0].kind != PRESENT)) {

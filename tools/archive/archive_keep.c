@@ -186,10 +186,11 @@ static void begin_file(struct fxt_archive *a, uint64_t now_ns)
 	struct fxt_archive_keep *k = a->keep;
 	char *name = fxt_archive_numbered(a->path, k->next);
 
-	fxt_archive_finish(a);
-	a->earlier_bytes += a->bytes;
+	/* The file is locked until it has its name. */
 	if (rename(a->path, name) != 0)
 		fxt_error(a->path, "cannot be renamed: %s", strerror(errno));
+	fxt_archive_finish(a);
+	a->earlier_bytes += a->bytes;
 	k->closed_ns[k->next++ % (FXT_ARCHIVE_MOST_KEPT + 1)] = now_ns;
 	k->begun_ns = now_ns;
 	a->has_turned = true;

@@ -46,9 +46,9 @@ void fxt_archive_keep_named(struct fxt_archive_keep *k, uint32_t id);
 
 void fxt_archive_keep_free(struct fxt_archive_keep *k);
 
-/* Puts the files of such an archive together, after fxt_archive_close(), under its name. Whoever is killed
- * meanwhile leaves what can be put together again. Does nothing if there is one file. Returns false after a
- * message if that fails. */
+/* Puts the files of such an archive together, after fxt_archive_close(), under its name. It waits for whoever
+ * writes the archive, for five seconds at most. Whoever is killed meanwhile leaves what can be put together
+ * again. Does nothing if there is one file. Returns false after a message if that fails. */
 bool fxt_archive_keep_put_together(const char *path);
 
 /* Writes a trace of what the files have by now, while their manager goes on: of what was written down at

@@ -32,6 +32,41 @@ uint64_t fxt_told_calls(const uint64_t *record, size_t size)
 	return size > COUNTER_BACK ? record[size - COUNTER_BACK] : 0;
 }
 
+static const char kernel[] = "kernel";
+
+bool fxt_told_is_kernel(const uint64_t *record, size_t size)
+{
+	uint64_t category = fxt_get_event_category(record[0]);
+	size_t at = fxt_get_event_thread(record[0]) ? 2 : 4;
+
+	return fxt_get_event_type(record[0]) == FXT_EVENT_INSTANT && fxt_get_string_ref_inline(category) &&
+	       fxt_get_string_ref_value(category) == strlen(kernel) && at < size &&
+	       memcmp(record + at, kernel, strlen(kernel)) == 0;
+}
+
+/* Returns how many words a string takes in the record itself. */
+static size_t inline_words(uint64_t reference)
+{
+	return fxt_get_string_ref_inline(reference) ? fxt_words_of(fxt_get_string_ref_value(reference)) : 0;
+}
+
+uint64_t fxt_told_records(const uint64_t *record, size_t size)
+{
+	size_t at = (fxt_get_event_thread(record[0]) ? 2 : 4) +
+		    inline_words(fxt_get_event_category(record[0])) +
+		    inline_words(fxt_get_event_name(record[0])), words;
+
+	/* It is the first number that is no id. */
+	for (; at < size; at += words) {
+		words = fxt_get_arg_words(record[at]);
+		if (fxt_get_arg_type(record[at]) == FXT_ARG_UINT64)
+			return words > 1 && at + words <= size ? record[at + words - 1] : 0;
+		if (!words)
+			break;
+	}
+	return 0;
+}
+
 struct telling {
 	const struct fxt_archive_gap *g;
 	void (*put)(void *context, const uint64_t *words, size_t count);
@@ -65,6 +100,28 @@ static void tell_sum(const struct telling *t, const struct fxt_gap_program *prog
 	put_agent(t, process, FXT_EVENT_INSTANT, program->first_ns, "dropped", with_reason, 0);
 	put_agent(t, process, FXT_EVENT_COUNTER, program->last_ns, "dropped", with_calls, COUNTER);
 	put_agent(t, process, FXT_EVENT_INSTANT, program->last_ns, "recording started", none, 0);
+}
+
+/* Tells how many of the kernel's records are gone, and from when to when. */
+static void tell_kernel(const struct telling *t, const struct fxt_gap_program *program, uint64_t records)
+{
+	const char *why = t->g->reason ? t->g->reason : "";
+	const struct fxt_arg list[] = {
+		{.type = FXT_ARG_UINT64, .name = FXT_INLINE("records", 7), .u64 = records},
+		{.type = FXT_ARG_UINT64,
+		 .name = FXT_INLINE("ns", 2),
+		 .u64 = program->last_ns - program->first_ns},
+		{.type = FXT_ARG_STRING,
+		 .name = FXT_INLINE("reason", 6),
+		 .string = FXT_INLINE(why, strlen(why))}};
+	const struct fxt_thread_ref cpu = {.process = FXT_KERNEL_PROVIDER_ID,
+					   .thread = FXT_KERNEL_PROVIDER_ID - 1};
+	uint64_t words[ROOM];
+
+	t->put(t->context, words,
+	       fxt_encode_event(words, ROOM, FXT_EVENT_INSTANT, program->last_ns, cpu,
+				FXT_INLINE(kernel, strlen(kernel)), FXT_INLINE("lost", 4),
+				(struct fxt_args){3, list}, 0));
 }
 
 static void put_copy(const struct telling *t, const struct fxt_map *copies, uint64_t index,
@@ -152,11 +209,19 @@ void fxt_gap_put(const struct fxt_archive_gap *g,
 		const struct fxt_gap_program *program = &g->programs[i];
 		struct fxt_map written = {0};
 
+		bool has_gap = program->first_ns != UINT64_MAX;
+		bool is_kernel = program->id == FXT_KERNEL_PROVIDER_ID;
+
 		put_begin(&t, program);
+		/* Readers take the kernel's records in their order: nothing is known of a thread from the
+		 * beginning of the gap on, and again at its end, whatever facts lie between. */
+		if (has_gap && is_kernel)
+			tell_kernel(&t, program, program->calls);
 		for (; next < count && order[next]->program == i; next++)
 			put_record(&t, program, order[next], &written);
-		/* What the kernel told is nothing that a program recorded. */
-		if (program->first_ns != UINT64_MAX && program->id != FXT_KERNEL_PROVIDER_ID)
+		if (has_gap && is_kernel)
+			tell_kernel(&t, program, 0);
+		else if (has_gap)
 			tell_sum(&t, program, program->process ? program->process : program->id);
 		fxt_map_free(&written);
 	}

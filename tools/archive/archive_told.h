@@ -12,4 +12,11 @@ bool fxt_told_is_counter(const uint64_t *record, size_t size);
 /* Returns what that counter says. */
 uint64_t fxt_told_calls(const uint64_t *record, size_t size);
 
+/* Returns whether the event is one by which a gap says how many records of the kernel are gone: it has its
+ * category in itself. */
+bool fxt_told_is_kernel(const uint64_t *record, size_t size);
+
+/* Returns of how many records an instant `lost` of category kernel tells. */
+uint64_t fxt_told_records(const uint64_t *record, size_t size);
+
 #endif

@@ -32,9 +32,11 @@ static int open_nameless(void)
 bool fxt_parts_put_together(const char *directory)
 {
 	char *archive = fxt_format("%s/" FXT_PARTS_ARCHIVE, directory);
-	bool ok = fxt_archive_keep_put_together(archive);
+	char *kernel = fxt_format("%s/" FXT_PARTS_WITNESS, directory);
+	bool ok = fxt_archive_keep_put_together(archive) && fxt_archive_keep_put_together(kernel);
 
 	free(archive);
+	free(kernel);
 	return ok;
 }
 

@@ -160,7 +160,7 @@ static void begin_witness(struct recording *r)
 	char *path = fxt_format("%s/" FXT_PARTS_WITNESS, r->directory);
 	struct fxt_witness_wish wish = {
 		.hz = o->hz,
-		.most_bytes = r->saver.most_bytes,
+		.keep = r->saver.kernel_keep,
 		.waits = r->saver.start_ns,
 		.executor = r->kept.pid,
 		.is_for_traced = follow && *follow && strcmp(follow, "all") != 0,

@@ -24,6 +24,7 @@ enum {
 	FEW_PARTS = 4,                  /* where PARTS would be small */
 	MANY_PARTS_MB = 64,
 	PARTS = 8,                      /* each of the newest files has such a part of what is kept */
+	KERNEL_SHARE = 8,               /* such a part of --max-size is for what the kernel tells */
 };
 
 static const uint64_t STEP_NS = 1000000000;
@@ -149,36 +150,51 @@ static uint64_t nanoseconds(const char *digits)
 	return digits ? strtoull(digits, NULL, 10) : 0;
 }
 
-/* Divides what is kept into files. The first has half of it, so that a run of that size is followed, and can
- * be looked at while it goes on. A file is full when it has reached its size, so it may be larger by what is
- * saved at once. */
-static void divide(struct fxt_saver *s, const struct fxt_record_options *o)
+/* Divides what is kept, `most` bytes, into files. The first has half of it, so that a run of that size is
+ * followed, and can be looked at while it goes on. A file is full when it has reached its size, so it may be
+ * larger by what is saved at once. With --rotate, `rotated` is the size of a file. */
+static struct fxt_archive_keep_wish divide(uint64_t most, uint64_t rotated,
+					   const struct fxt_record_options *o)
 {
 	const uint64_t pass = 1 << 20;
-	uint64_t most = most_bytes(o), parts = most < MANY_PARTS_MB << 20 ? FEW_PARTS : PARTS;
+	uint64_t parts = most < MANY_PARTS_MB << 20 ? FEW_PARTS : PARTS;
 	uint64_t part = most / parts, over = pass < part / 2 ? pass : part / 2;
+	struct fxt_archive_keep_wish keep = {.has_first = true,
+					     .first_bytes = most / 2 - over,
+					     .bytes = part - over,
+					     .count = (unsigned)parts / 2 - 1};
 
-	s->most_bytes = most;
-	s->keep = (struct fxt_archive_keep_wish){.has_first = true,
-						 .first_bytes = most / 2 - over,
-						 .bytes = part - over,
-						 .count = (unsigned)parts / 2 - 1};
 	if (o->keep_ns) {
-		s->keep.has_first = false;
-		s->keep.first_bytes = s->keep.bytes;
-		s->keep.count = (unsigned)parts - 1;
-		s->keep.age_ns = nanoseconds(o->keep_ns);
+		keep.has_first = false;
+		keep.first_bytes = keep.bytes;
+		keep.count = (unsigned)parts - 1;
+		keep.age_ns = nanoseconds(o->keep_ns);
 	}
 	if (o->rotate_bytes) {
-		s->keep.first_bytes = s->keep.bytes = o->rotate_bytes;
-		s->keep.count = o->rotate_count;
-		s->most_bytes = o->rotate_bytes * (o->rotate_count + 2);
+		keep.first_bytes = keep.bytes = rotated;
+		keep.count = o->rotate_count;
 	}
+	return keep;
+}
+
+struct fxt_archive_keep_wish fxt_saver_kernel_alone(const struct fxt_record_options *o)
+{
+	return divide(most_bytes(o), o->rotate_bytes, o);
+}
+
+/* Divides what is kept of the run between the programs and the kernel. */
+static void divide_run(struct fxt_saver *s, const struct fxt_record_options *o)
+{
+	const uint64_t least = 256 << 10;
+	uint64_t most = most_bytes(o), kernel = most / KERNEL_SHARE, rotated = o->rotate_bytes / KERNEL_SHARE;
+
+	s->kernel_keep = divide(kernel > least ? kernel : least, rotated > least ? rotated : least, o);
+	s->keep = divide(o->lacks_kernel ? most : most - kernel, o->rotate_bytes, o);
 }
 
 static void begin(struct fxt_saver *s, const struct fxt_record_options *o)
 {
-	divide(s, o);
+	divide_run(s, o);
 	s->budget = o->budget;
 	s->memory_bytes = o->memory_bytes;
 	s->duration_ns = nanoseconds(o->duration_ns);

@@ -22,8 +22,8 @@ struct fxt_saver {
 	struct fxt_merge *merge;        /* follows the archive */
 	struct fxt_reader reader;
 	struct fxt_trace_file mapped;   /* the archive and what may follow it; no data: nothing is followed */
-	uint64_t most_bytes;            /* how much is saved of all programs */
-	struct fxt_archive_keep_wish keep;      /* together its files have `most_bytes` */
+	/* what is kept of a long run: of what programs record, and of what the kernel tells */
+	struct fxt_archive_keep_wish keep, kernel_keep;
 	uint64_t memory_bytes;          /* what they take together (manager/grants.h); 0: the usual */
 	struct fxt_witness *witness;    /* it begins when recording does; NULL: there is none */
 	unsigned budget;                /* hundredths of a percent (manager/budget.h); 0: none */
@@ -62,5 +62,8 @@ bool fxt_saver_finish(struct fxt_saver *s);
 void fxt_saver_end(struct fxt_saver *s);
 
 void fxt_saver_free(struct fxt_saver *s);
+
+/* Returns what is kept if the kernel alone tells of a run, as with --pid. */
+struct fxt_archive_keep_wish fxt_saver_kernel_alone(const struct fxt_record_options *o);
 
 #endif

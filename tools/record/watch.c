@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "record.h"
+#include "saver.h"
 #include "tools/common/kernel_clock.h"
 #include "tools/common/message.h"
 #include "tools/join/join.h"
@@ -102,7 +103,8 @@ static bool collect(const struct fxt_record_options *o, const char *directory, c
 static int watch(const struct fxt_record_options *o, int process, const char *directory, const char *path)
 {
 	char *part = fxt_format("%s/" FXT_PARTS_WITNESS, directory), *why;
-	const struct fxt_witness_wish wish = {.pid = o->pid, .hz = o->hz, .path = part};
+	const struct fxt_witness_wish wish = {
+		.pid = o->pid, .hz = o->hz, .keep = fxt_saver_kernel_alone(o), .path = part};
 	uint64_t start_ns = fxt_clock_ns(CLOCK_MONOTONIC);
 	struct fxt_witness witness;
 	int error = fxt_witness_begin(&witness, &wish);

@@ -58,12 +58,12 @@ static void put_causes(struct fxt_json *j, const struct fxt_overview *o)
 }
 
 /* Puts the windows that the process's threads tell of. What is lost to the end is in none. */
-static void put_windows(struct fxt_json *j, const struct fxt_overview *o, uint64_t pid)
+static void put_windows(struct fxt_json *j, const char *key, const struct fxt_overview *o, uint64_t pid)
 {
 	size_t count;
 	const struct fxt_loss_span *list = fxt_loss_spans_of(&o->spans, pid, &count);
 
-	fxt_json_array(j, "windows");
+	fxt_json_array(j, key);
 	for (size_t i = 0; i < count; i++) {
 		fxt_json_object(j, NULL);
 		fxt_json_u64(j, "first_ns", list[i].from_ns);
@@ -91,7 +91,7 @@ static void put_losers(struct fxt_json *j, const struct fxt_overview *o, const s
 			fxt_json_null(j, "first_ns");
 		fxt_json_u64(j, "last_ns", loser->last_ns);
 		fxt_json_string(j, "reason", loser->reason);
-		put_windows(j, o, loser->pid);
+		put_windows(j, "windows", o, loser->pid);
 		fxt_json_end(j);
 	}
 	fxt_json_end(j);
@@ -137,6 +137,7 @@ static void put_account(struct fxt_json *j, const struct fxt_report *report)
 	fxt_json_u64(j, "overwritten", lost[FXT_LOSS_OVERWRITTEN]);
 	fxt_json_u64(j, "buffer_full", o->buffer_full);
 	fxt_json_u64(j, "kernel_lost", o->kernel_lost);
+	put_windows(j, "kernel_windows", o, FXT_KERNEL_PROVIDER_ID);
 	put_not_kept(j, o, report->r);
 	fxt_json_string(j, "reason", o->reason);
 }

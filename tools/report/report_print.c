@@ -229,6 +229,22 @@ static void print_not_kept(const uint64_t lost[FXT_LOSS_KINDS], FILE *out)
 			fxt_count(stacks).text);
 }
 
+/* Prints what is missing of the kernel's part, and the windows that its gap has. */
+static void print_kernel_lost(const struct fxt_overview *o, FILE *out)
+{
+	size_t count;
+	const struct fxt_loss_span *list = fxt_loss_spans_of(&o->spans, FXT_KERNEL_PROVIDER_ID, &count);
+
+	fprintf(out, "LOST: %s of the kernel's records, samples and switches among them",
+		fxt_count(o->kernel_lost).text);
+	for (size_t i = 0; i < count && i < WINDOWS; i++)
+		fprintf(out, ", %s from %s to %s",
+			list[i].records == o->kernel_lost ? "all" : fxt_count(list[i].records).text,
+			fxt_duration(since(o, list[i].from_ns)).text,
+			fxt_duration(since(o, list[i].to_ns)).text);
+	fputc('\n', out);
+}
+
 static void print_losses(const struct fxt_report *report, FILE *out)
 {
 	const struct fxt_overview *o = &report->overview;
@@ -246,8 +262,7 @@ static void print_losses(const struct fxt_report *report, FILE *out)
 		fputs("nothing lost\n", out);
 	print_not_kept(lost, out);
 	if (o->kernel_lost)
-		fprintf(out, "LOST: %s of the kernel's records, samples and switches among them\n",
-			fxt_count(o->kernel_lost).text);
+		print_kernel_lost(o, out);
 	if (lost[FXT_LOSS_OVERWRITTEN])
 		fprintf(out, "%s earlier events overwritten by the ring\n",
 			fxt_count(lost[FXT_LOSS_OVERWRITTEN]).text);

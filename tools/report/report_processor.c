@@ -225,7 +225,7 @@ static void print_notes(const struct fxt_processor_time *p, FILE *out)
 	if (p->kernel_not_sampled)
 		fputs("  time in the kernel was not sampled, and is missing here\n", out);
 	if (p->lost_records)
-		fprintf(out, "  %s of the kernel's records found no room, so the figures are too low\n",
+		fprintf(out, "  %s of the kernel's records are missing, so the figures are too low\n",
 			fxt_count(p->lost_records).text);
 }
 

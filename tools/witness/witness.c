@@ -46,10 +46,11 @@ static void close_others(int one, int two)
 
 /* Watches until `control` has no other end. A byte from there says that records are kept from now on. Returns
  * the exit status. */
-static int watch(struct fxt_perf *perf, const struct fxt_witness_wish *wish, FILE *out, int control)
+static int watch(struct fxt_perf *perf, const struct fxt_witness_wish *wish, struct fxt_archive *out,
+		 int control)
 {
 	struct fxt_witness_trace trace;
-	bool is_over = false, is_whole;
+	bool is_over = false;
 	char go;
 
 	fxt_witness_trace_begin(&trace, out, wish, perf);
@@ -60,6 +61,7 @@ static int watch(struct fxt_perf *perf, const struct fxt_witness_wish *wish, FIL
 
 		is_over = is_told && read(control, &go, 1) <= 0;
 		fxt_perf_take(perf, is_over, fxt_witness_trace_take, &trace);
+		fxt_witness_trace_flush(&trace);
 		trace.is_on |= is_told;
 	}
 	fxt_witness_trace_lost(&trace, fxt_perf_lost(perf));
@@ -67,8 +69,8 @@ static int watch(struct fxt_perf *perf, const struct fxt_witness_wish *wish, FIL
 		fxt_witness_blocked(&trace, (uint32_t)wish->pid);
 	fxt_witness_trace_end(&trace);
 	fxt_perf_close(perf);
-	is_whole = !ferror(out);
-	return fclose(out) == 0 && is_whole ? EXIT_SUCCESS : EXIT_FAILURE;
+	fxt_archive_close(out);
+	return out->has_failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 /* The process beside fxt record, whose id is `record`. It reports 0 or an errno once it watches, or cannot.
@@ -77,8 +79,8 @@ static _Noreturn void be_witness(const struct fxt_witness_wish *wish, pid_t reco
 				 int report)
 {
 	struct fxt_perf perf;
-	FILE *out = NULL;
-	int error, fd;
+	struct fxt_archive out;
+	int error;
 
 	ignore_signals();
 	close_others(control, report);
@@ -87,18 +89,16 @@ static _Noreturn void be_witness(const struct fxt_witness_wish *wish, pid_t reco
 			      : wish->executor ? wish->executor
 					       : record,
 			      wish->hz, !wish->pid);
-	if (!error) {
-		fd = open(wish->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-		out = fd < 0 ? NULL : fdopen(fd, "w");
-		error = out ? 0 : errno;
-	}
+	if (!error && !fxt_archive_open(&out, wish->path, false))
+		error = EIO;
 	if (write(report, &error, sizeof(error)) != (ssize_t)sizeof(error) || error)
 		_exit(EXIT_FAILURE);
 	close(report);
 	if (!perf.is_enough)
 		fxt_error(NULL, "some threads of process %d cannot be watched, and are missing in the trace",
 			  (int)wish->pid);
-	_exit(watch(&perf, wish, out, control));
+	fxt_archive_keep_begin(&out, &wish->keep);
+	_exit(watch(&perf, wish, &out, control));
 }
 
 int fxt_witness_begin(struct fxt_witness *witness, const struct fxt_witness_wish *wish)
@@ -156,6 +156,7 @@ void fxt_witness_go(const struct fxt_witness *witness)
 bool fxt_witness_end(struct fxt_witness *witness)
 {
 	int status = 0;
+	bool is_one;
 
 	if (witness->pid <= 0)
 		return true;
@@ -163,8 +164,9 @@ bool fxt_witness_end(struct fxt_witness *witness)
 	while (waitpid(witness->pid, &status, 0) < 0 && errno == EINTR)
 		;
 	witness->pid = 0;
+	is_one = fxt_archive_keep_put_together(witness->path);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-		return true;
+		return is_one;
 	fxt_error(NULL, "what the kernel told of the run is not whole: the process that takes it %s",
 		  WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "could not write it");
 	return false;

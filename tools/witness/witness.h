@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "tools/archive/archive_keep.h"
+
 enum { FXT_WITNESS_USUAL_HZ = 199 };
 
 struct fxt_witness {
@@ -21,7 +23,7 @@ struct fxt_witness_wish {
 	pid_t pid;                      /* the process; 0: all that the executor and its children execute */
 	pid_t executor;                 /* 0: this process */
 	unsigned hz;                    /* samples in a second of processor time; 0: none */
-	uint64_t most_bytes;            /* how large the part may be */
+	struct fxt_archive_keep_wish keep;      /* what is kept of a long run */
 	bool waits;                     /* nothing is kept before fxt_witness_go() */
 	bool is_for_traced;             /* programs without the agent are left out */
 	const char *path;               /* where the part will be */
@@ -33,8 +35,8 @@ int fxt_witness_begin(struct fxt_witness *witness, const struct fxt_witness_wish
 /* Keeps what comes from now on, if it has not before. It can be called if there is no witness. */
 void fxt_witness_go(const struct fxt_witness *witness);
 
-/* Ends it, and waits until the part is whole. Returns false after a message if it is not. It can be called if
- * there is no witness. */
+/* Ends it, waits until the part is whole, and makes one file of it. Returns false after a message if that
+ * failed. It can be called if there is no witness. */
 bool fxt_witness_end(struct fxt_witness *witness);
 
 /* Returns why the kernel refuses, for a message; the caller frees it. */

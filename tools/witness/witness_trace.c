@@ -24,14 +24,14 @@
 
 struct fxt_witness_string {
 	uint16_t index;
+	uint64_t file;                  /* the last file that says it */
 	char *text;
 	UT_hash_handle hh;
 };
 
 void fxt_witness_put(struct fxt_witness_trace *w, const uint64_t *words, size_t count)
 {
-	w->bytes += count * FXT_WORD_BYTES;
-	fwrite(words, FXT_WORD_BYTES, count, w->out);
+	fxt_archive_append(w->out, FXT_KERNEL_PROVIDER_ID, words, count, true);
 }
 
 /* Writes a string record. Names of files and functions may be any bytes. */
@@ -52,8 +52,12 @@ struct fxt_string fxt_witness_string(struct fxt_witness_trace *w, const char *te
 	if (!bytes)
 		return FXT_INLINE(NULL, 0);
 	HASH_FIND(hh, w->strings, text, bytes, found);
-	if (found)
+	if (found) {
+		if (found->file != w->file)
+			put_string(w, found->index, text, bytes);
+		found->file = w->file;
 		return FXT_INDEXED(found->index);
+	}
 	if (w->string_count == FXT_STRING_MAX_INDEX) {
 		static char inlined[4][FXT_WITNESS_INLINE];
 		static unsigned turn;
@@ -63,6 +67,7 @@ struct fxt_string fxt_witness_string(struct fxt_witness_trace *w, const char *te
 	}
 	found = fxt_alloc(1, sizeof(*found));
 	found->index = (uint16_t)++w->string_count;
+	found->file = w->file;
 	found->text = fxt_alloc(bytes, 1);
 	memcpy(found->text, text, bytes);
 	HASH_ADD_KEYPTR(hh, w->strings, found->text, bytes, found);
@@ -79,8 +84,10 @@ static struct fxt_thread_ref processor(struct fxt_witness_trace *w, uint32_t cpu
 	bool fresh;
 	struct fxt_slot *slot = fxt_map_put(&w->processors, cpu, 0, &fresh);
 
-	if (fresh && w->processors.count <= FXT_THREAD_MAX_INDEX) {
+	if (fresh && w->processors.count <= FXT_THREAD_MAX_INDEX)
 		slot->value[0] = w->processors.count;
+	if (slot->value[0] && slot->value[1] != w->file) {
+		slot->value[1] = w->file;
 		fxt_witness_put(
 			w, words,
 			fxt_encode_thread(words, 3, (uint8_t)slot->value[0], ref.process, ref.thread));
@@ -147,24 +154,34 @@ static void put_clock(struct fxt_witness_trace *w)
 						 FXT_INLINE("clock", 5), (struct fxt_args){3, list}));
 }
 
-void fxt_witness_trace_begin(struct fxt_witness_trace *w, FILE *out, const struct fxt_witness_wish *wish,
-			     const struct fxt_perf *perf)
+/* Begins the present file. */
+static void begin_file(struct fxt_witness_trace *w)
 {
 	static const char provider[] = FXT_KERNEL_PROVIDER;
 	uint64_t words[8];
 
+	w->file++;
+	fxt_archive_name(w->out, FXT_KERNEL_PROVIDER_ID, provider, strlen(provider));
+	fxt_witness_put(w, words, fxt_encode_initialization(words, 8, 1000000000));
+	put_clock(w);
+}
+
+/* Begins another file if the present one has its size or its age. */
+static void turn(struct fxt_witness_trace *w)
+{
+	if (fxt_archive_keep_turn(w->out, fxt_clock_ns(CLOCK_MONOTONIC)))
+		begin_file(w);
+}
+
+void fxt_witness_trace_begin(struct fxt_witness_trace *w, struct fxt_archive *out,
+			     const struct fxt_witness_wish *wish, const struct fxt_perf *perf)
+{
 	*w = (struct fxt_witness_trace){
 		.out = out, .wish = wish, .is_on = !wish->waits, .perf = perf};
 	/* A program that runs already may have written all of them. */
 	if (!wish->pid)
 		w->since_ns = fxt_clock_ns(CLOCK_REALTIME_COARSE);
-	fxt_witness_put(w, words, fxt_encode_magic(words, 8));
-	fxt_witness_put(
-		w, words,
-		fxt_encode_provider_info(words, 8, FXT_KERNEL_PROVIDER_ID, provider, strlen(provider)));
-	fxt_witness_put(w, words, fxt_encode_provider_section(words, 8, FXT_KERNEL_PROVIDER_ID));
-	fxt_witness_put(w, words, fxt_encode_initialization(words, 8, 1000000000));
-	put_clock(w);
+	begin_file(w);
 }
 
 /* -- Names ------------------------------------------------------------------------------------- */
@@ -303,11 +320,6 @@ bool fxt_witness_keeps(struct fxt_witness_trace *w, const struct fxt_perf_record
 	if (!w->is_on || !record->pid || !record->tid ||
 	    (w->wish->is_for_traced && !fxt_space_of(&w->spaces, record->pid)->is_traced))
 		return false;
-	if (w->wish->most_bytes && w->bytes > w->wish->most_bytes) {
-		w->refused++;
-		w->last = fxt_perf_record_whose(record);
-		return false;
-	}
 	tell(w, record);
 	fxt_map_put(&w->seen, record->pid, record->tid, &fresh);
 	return true;
@@ -429,6 +441,13 @@ void fxt_witness_trace_take(void *context, const struct fxt_perf_record *record)
 		take(w, record);
 	else if (record->header->type == PERF_RECORD_EXIT)
 		fxt_space_free(fxt_space_of(&w->spaces, record->pid));
+	turn(w);
+}
+
+void fxt_witness_trace_flush(struct fxt_witness_trace *w)
+{
+	turn(w);
+	fxt_archive_flush(w->out);
 }
 
 void fxt_witness_trace_lost(struct fxt_witness_trace *w, uint64_t count)
@@ -445,8 +464,6 @@ void fxt_witness_trace_end(struct fxt_witness_trace *w)
 
 	fxt_fresh_tasks_end(&w->fresh, take, w);
 	fxt_witness_late(w, 0);
-	if (w->refused)
-		put_lost(w, &w->last, w->refused);
 	put_names(w);
 	HASH_CLEAR(hh, w->strings);
 	for (; one; one = next) {

@@ -3,11 +3,10 @@
 #ifndef FXT_TOOLS_WITNESS_TRACE_H
 #define FXT_TOOLS_WITNESS_TRACE_H
 
-#include <stdio.h>
-
 #include "fresh_tasks.h"
 #include "perf_events.h"
 #include "spaces.h"
+#include "tools/archive/archive.h"
 #include "witness.h"
 
 struct fxt_late_sample;         /* in witness_stacks.c */
@@ -15,11 +14,13 @@ struct fxt_witness_string;      /* a string that has an index, in witness_trace.
 
 /* All members are zero before fxt_witness_trace_begin(). */
 struct fxt_witness_trace {
-	FILE *out;
+	struct fxt_archive *out;
+	uint64_t file;                  /* number of the present file: what others say is said again in it */
 	struct fxt_spaces spaces;
 	struct fxt_witness_string *strings;
 	uint32_t string_count;
-	struct fxt_map processors;      /* of a processor's number: its thread's index, or 0 */
+	/* of a processor's number: its thread's index, or 0; and the last file that says it */
+	struct fxt_map processors;
 	struct fxt_map seen;            /* pid and tid of all threads of which something was kept */
 	struct fxt_map nodes;           /* of the caller's node, and module and address: the node */
 	uint64_t node_count;
@@ -35,18 +36,18 @@ struct fxt_witness_trace {
 	uint64_t lost;                  /* records that found no room in a ring, by what the rings say */
 	struct fxt_late_sample **late;  /* samples that wait for names of their functions */
 	size_t late_count, late_capacity;
-	uint64_t bytes;                 /* written so far */
-	uint64_t refused;               /* records that the part had no room for */
-	struct fxt_perf_record last;    /* whose and when the last of these was; it points to nothing */
 };
 
 /* Begins the trace, which says how samples are taken: in the kernel too or not, and with how much of the
  * stack. `wish` and `perf` stay valid. */
-void fxt_witness_trace_begin(struct fxt_witness_trace *w, FILE *out, const struct fxt_witness_wish *wish,
-			     const struct fxt_perf *perf);
+void fxt_witness_trace_begin(struct fxt_witness_trace *w, struct fxt_archive *out,
+			     const struct fxt_witness_wish *wish, const struct fxt_perf *perf);
 
 /* Takes what a process that runs already has mapped, and the names of its threads. */
 void fxt_witness_trace_know(struct fxt_witness_trace *w, uint32_t pid);
+
+/* Writes what there is by now into the file, and begins another one if it is time. */
+void fxt_witness_trace_flush(struct fxt_witness_trace *w);
 
 /* Takes a record, in the order of time. The context is the trace. */
 void fxt_witness_trace_take(void *context, const struct fxt_perf_record *record);
