@@ -188,6 +188,38 @@ valid run/obeys.fxt
 is "calls under fxt record" 1000 "$(fxt dump run/obeys.fxt | grep -c 'access .*/nowhere/second/')"
 test "$(calls_in recorded)" -ge 1000 || fail "fxt top has seen $(calls_in recorded) calls of 1000"
 
+# A run whose trace is divided into files before fxt top begins, and after that: all of them are read.
+
+# has_seen COUNT FILE: returns whether fxt top has shown so many calls.
+has_seen()
+{
+	test "$(calls_in "$2")" -ge "$1"
+}
+
+mkfifo first second last
+long=$((100000 + $(random_below 50000)))
+(cd run && exec "$FXT" record -q --no-kernel -c io --rotate=1,60 -o long.fxt -- sh -c \
+	"'$apps/outlives' 0 ../first $long 0; '$apps/outlives' 0 ../second $long 0; read -r line <../last") &
+recorder=$!
+background="$background $recorder"
+echo >first
+# The second program opens this when the first one is over.
+exec 6>second
+test -e run/.fxt-parts.*/manager.2.fxt || fail "the trace was not divided"
+watch divided run
+is "what was there in several files does not count" 0 "$(calls_in divided)"
+echo >&6
+exec 6>&-
+until_deadline has_seen $long divided
+between "calls in several files" $long $((long + 100)) "$(calls_in divided)"
+"$FXT" top --batch --utc -d 100ms -n 1 run >utc || fail "fxt top --utc: exit status $?"
+is "fxt top --utc" 1 "$(grep -c '^[0-9][0-9]:[0-5][0-9]:[0-5][0-9]Z .* calls/s (' utc)"
+echo >last
+wait $recorder
+wait $top
+is "fxt top ends with the run" 0 $?
+valid run/long.fxt
+
 # -- Who cannot be watched ---------------------------------------------------------------------------
 
 # refused STATUS WHY ARGUMENT...: fxt top ends with the status, and one line that says why.

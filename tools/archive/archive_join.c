@@ -293,6 +293,28 @@ bool fxt_archive_keep_put_together(const char *path)
 	return ok;
 }
 
+char *fxt_archive_keep_next(const char *path, uint32_t after, uint32_t *number)
+{
+	struct pieces p;
+	char *next = NULL;
+	uint32_t newest = 0;
+
+	find(&p, path, false);
+	for (size_t i = 0; i < p.count; i++) {
+		const struct piece *one = &p.list[i];
+
+		if (one->kind == BASE)
+			continue;
+		if (!next && one->number > after) {
+			next = fxt_strdup(one->path);
+			*number = one->kind == PRESENT ? newest + 1 : one->number;
+		}
+		newest = one->kind == PRESENT ? newest : one->number;
+	}
+	free_pieces(&p);
+	return next;
+}
+
 /* -- A copy while the manager goes on ------------------------------------------------------------- */
 
 /* Opens all files of one moment: the manager may begin another one, and remove some, meanwhile. */

@@ -51,6 +51,11 @@ void fxt_archive_keep_free(struct fxt_archive_keep *k);
  * again. Does nothing if there is one file. Returns false after a message if that fails. */
 bool fxt_archive_keep_put_together(const char *path);
 
+/* Returns the path of the file that comes behind the one with the number `after` (0: the first file), and
+ * sets *number to its own; the present file's is the one that it will get. Returns NULL if there is none
+ * now. The caller frees the path. */
+char *fxt_archive_keep_next(const char *path, uint32_t after, uint32_t *number);
+
 /* Writes a trace of what the files have by now, while their manager goes on: of what was written down at
  * `from_ns` (CLOCK_BOOTTIME; 0: ever) or later. Returns false after a message. */
 bool fxt_archive_keep_copy(const char *path, uint64_t from_ns, FILE *out);

@@ -35,6 +35,14 @@ void fxt_reader_free(struct fxt_reader *r)
 	fxt_symbols_free(r->symbols);
 }
 
+void fxt_reader_go_on(struct fxt_reader *r, const void *data, uint64_t size)
+{
+	/* Offsets go on, because they say which meaning of a string counts. */
+	r->data = (const unsigned char *)((uintptr_t)data - r->at);
+	r->size = r->at + size;
+	r->stop = FXT_STOP_NONE;
+}
+
 void fxt_fault(struct fxt_decoder *d, enum fxt_fault fault, uint64_t offset, const char *format, ...)
 {
 	struct fxt_reader *r = d->r;

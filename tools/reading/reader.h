@@ -158,6 +158,8 @@ struct fxt_reader {
 	uint64_t at;
 	/* it looks for cosmetic faults too; only fxt check wants to pay for that */
 	bool strict;
+	/* names and strings are copied, so that `data` may be replaced: fxt_reader_go_on() */
+	bool copies;
 	/* it reports no faults, as they were reported when this was first read */
 	bool muted;
 	fxt_fault_function *on_fault;   /* may be NULL */
@@ -176,7 +178,7 @@ struct fxt_reader {
 	struct fxt_trace_thread *threads;
 	size_t thread_count, thread_capacity;
 	struct fxt_map thread_by_koids;
-	struct fxt_map process_names;   /* pid -> text in the mapping and its bytes */
+	struct fxt_map process_names;   /* pid -> text and its bytes */
 	struct fxt_symbols *symbols;
 	struct fxt_string_pool *strings;
 };
@@ -189,6 +191,10 @@ void fxt_reader_free(struct fxt_reader *r);
 /* Frees the strings and threads of a provider of which no more records follow, so that a trace that is read
  * for long while it grows takes memory for the programs that run. */
 void fxt_reader_forget(struct fxt_reader *r, struct fxt_provider *p);
+
+/* Goes on with the `size` bytes at `data` behind what was read, as if they followed it. What was read may go
+ * then, but for copies of records. `copies` has to be set from the beginning on. */
+void fxt_reader_go_on(struct fxt_reader *r, const void *data, uint64_t size);
 
 /* Decodes the next record in the order of the file. Returns false at the end; r->stop then says why reading
  * ended. */

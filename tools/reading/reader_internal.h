@@ -67,6 +67,9 @@ void fxt_register_thread(struct fxt_provider *p, unsigned index, uint32_t thread
 bool fxt_registered_thread(const struct fxt_provider *p, unsigned index, uint64_t offset, uint32_t *thread);
 void fxt_tables_free(struct fxt_reader *r);
 
+/* Returns the text, as a copy that stays until the reader is freed if its texts are copies. */
+struct fxt_text fxt_lasting_text(struct fxt_reader *r, const struct fxt_text *text);
+
 /* reader_strings.c */
 void fxt_register_string(struct fxt_reader *r, struct fxt_provider *p, unsigned index, struct fxt_text text,
 			 uint64_t offset);

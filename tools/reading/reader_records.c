@@ -34,7 +34,7 @@ static void read_metadata(struct fxt_decoder *d)
 		rec->name = fxt_read_stream(d, fxt_get_provider_name_bytes(rec->header), true);
 		add_up(d);
 		p = fxt_provider_of(r, (uint32_t)rec->id);
-		p->name = rec->name;
+		p->name = fxt_lasting_text(r, &rec->name);
 		p->announced = true;
 		r->provider = rec->provider = p;
 		break;
@@ -206,7 +206,7 @@ static void read_kernel_object(struct fxt_decoder *d)
 	} else if (rec->subtype == FXT_OBJECT_THREAD &&
 		   fxt_argument_u64(fxt_argument(rec, "process"), &pid)) {
 		rec->thread = fxt_thread_of(d->r, pid, rec->id);
-		d->r->threads[rec->thread].name = rec->name;
+		d->r->threads[rec->thread].name = fxt_lasting_text(d->r, &rec->name);
 	}
 }
 

@@ -7,6 +7,7 @@
 #endif
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "reader_internal.h"
 #include "tools/common/hash.h"
@@ -53,6 +54,7 @@ struct fxt_string_pool {
 	size_t index_capacity;
 	struct fxt_string_page **pages;
 	size_t page_count, page_capacity;
+	bool copies;                    /* the texts are copies */
 };
 
 /* -- Texts ----------------------------------------------------------------------------------------- */
@@ -106,8 +108,33 @@ static struct fxt_string_entry *entry_of(struct fxt_string_pool *pool, const str
 	}
 	e = text_number(pool, pool->count++);
 	*e = (struct fxt_string_entry){.text = text->text, .bytes = text->bytes};
+	if (pool->copies) {
+		char *copy = fxt_alloc(text->bytes + 1, 1);
+
+		memcpy(copy, text->text, text->bytes);
+		e->text = copy;
+	}
 	pool->index[place] = (uint32_t)pool->count;
 	return e;
+}
+
+static void begin(struct fxt_reader *r)
+{
+	if (r->strings)
+		return;
+	r->strings = fxt_alloc(1, sizeof(*r->strings));
+	r->strings->copies = r->copies;
+}
+
+struct fxt_text fxt_lasting_text(struct fxt_reader *r, const struct fxt_text *text)
+{
+	struct fxt_text lasting = *text;
+
+	if (r->copies && text->bytes) {
+		begin(r);
+		lasting.text = entry_of(r->strings, text)->text;
+	}
+	return lasting;
 }
 
 /* -- Pages ----------------------------------------------------------------------------------------- */
@@ -340,8 +367,7 @@ void fxt_register_string(struct fxt_reader *r, struct fxt_provider *p, unsigned 
 	const struct fxt_string_entry *e;
 	unsigned at = index & (PAGE - 1);
 
-	if (!r->strings)
-		r->strings = fxt_alloc(1, sizeof(*r->strings));
+	begin(r);
 	if (!p->strings && register_few(r, p, index, &text, offset))
 		return;
 	leave_list(p);
@@ -431,6 +457,8 @@ void fxt_free_strings(struct fxt_reader *r)
 
 	if (!pool)
 		return;
+	for (size_t i = 0; pool->copies && i < pool->count; i++)
+		free((char *)(uintptr_t)text_number(pool, i)->text);
 	for (size_t i = 0; i * BLOCK < pool->count; i++)
 		free(pool->blocks[i]);
 	free(pool->blocks);

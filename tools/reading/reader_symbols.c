@@ -47,7 +47,7 @@ uint32_t fxt_symbol(struct fxt_reader *r, const struct fxt_text *t)
 	HASH_FIND(hh, s->by_text, t->text, t->bytes, found);
 	if (!found) {
 		found = fxt_alloc(1, sizeof(*found));
-		found->text = (struct fxt_text){.text = t->text, .bytes = t->bytes};
+		found->text = fxt_lasting_text(r, &(struct fxt_text){.text = t->text, .bytes = t->bytes});
 		found->number = (uint32_t)++s->count;
 		s->by_number = fxt_grow(s->by_number, &s->capacity, s->count, sizeof(struct symbol *));
 		s->by_number[s->count - 1] = found;

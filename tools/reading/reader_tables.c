@@ -159,7 +159,7 @@ void fxt_name_process(struct fxt_reader *r, uint64_t pid, struct fxt_text name)
 	if (name.bytes == 0)
 		return;
 	s = fxt_map_put(&r->process_names, pid, 0, &fresh);
-	s->value[0] = (uint64_t)((const unsigned char *)name.text - r->data);
+	s->value[0] = (uint64_t)(uintptr_t)fxt_lasting_text(r, &name).text;
 	s->value[1] = name.bytes;
 }
 
@@ -169,7 +169,8 @@ struct fxt_text fxt_process_name(const struct fxt_reader *r, uint64_t pid)
 
 	if (!s)
 		return (struct fxt_text){.text = ""};
-	return (struct fxt_text){.text = (const char *)r->data + s->value[0], .bytes = (uint32_t)s->value[1]};
+	return (struct fxt_text){.text = (const char *)(uintptr_t)s->value[0],
+				 .bytes = (uint32_t)s->value[1]};
 }
 
 static void free_threads(struct fxt_provider *p)

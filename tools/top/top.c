@@ -30,7 +30,7 @@ struct options {
 	char *interval_ns;              /* digits; NULL: a second */
 	uint64_t iterations;            /* 0: until the session ends */
 	uint64_t lines;                 /* 0: as many as fit, or USUAL_LINES */
-	bool is_batch;
+	bool is_batch, is_utc;
 };
 
 /* So many lines are printed where no terminal has a height. */
@@ -115,7 +115,10 @@ static void end_interval(struct top *t, uint64_t now_ns)
 	time_t now = time(NULL);
 	struct tm local;
 
-	strftime(t->time, sizeof(t->time), "%H:%M:%S", localtime_r(&now, &local));
+	if (t->options->is_utc)
+		strftime(t->time, sizeof(t->time), "%H:%M:%SZ", gmtime_r(&now, &local));
+	else
+		strftime(t->time, sizeof(t->time), "%H:%M:%S", localtime_r(&now, &local));
 	t->view = (struct fxt_top_view){
 		.time = t->time,
 		.state = t->session.is_over ? "ENDED" : t->session.state,
@@ -237,6 +240,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'n': bad = set_count(&o->iterations, arg); break;
 	case 'l': bad = set_count(&o->lines, arg); break;
 	case 'b': o->is_batch = true; break;
+	case 'u': o->is_utc = true; break;
 	case ARGP_KEY_ARG:
 		if (o->session)
 			argp_error(state, "more than one session was named, and fxt top watches one");
@@ -255,6 +259,7 @@ int fxt_command_top(int argc, char **argv)
 		{"interval", 'd', "TIME", 0, "Show another state after this time: 2s, 500ms (default 1s)", 0},
 		{"iterations", 'n', "COUNT", 0, "End after so many states (default: with the session)", 0},
 		{"batch", 'b', 0, 0, "Print one state after the other, on a terminal too", 0},
+		{"utc", 'u', 0, 0, "Times of day in UTC, with a Z behind them", 0},
 		{"lines", 'l', "COUNT", 0,
 		 "How many processes are shown (default: as many as fit on the terminal, or 20)", 0},
 		{0},

@@ -7,35 +7,44 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
+#include <unistd.h>
 
+#include "tools/archive/archive_keep.h"
 #include "tools/common/message.h"
 #include "tools/join/run_directory.h"
 #include "tools/manager/manager.h"
+
+enum { TRIES = 20 };
 
 /* -- Messages ---------------------------------------------------------------------------------- */
 
 /* If the manager is gone, the end of the connection will be received, behind what the manager has said. */
 void fxt_top_session_ask(struct fxt_top_session *s)
 {
-	s->is_asked = fxt_controlling_send(&s->manager, fxt_controlling_call(&s->manager, "save_trace"), -1);
+	json_t *call = fxt_controlling_call(&s->manager, "save_trace");
+
+	/* All files of a long run are read. */
+	json_object_set_new(call, "params", json_pack("{s:b}", "parts", 1));
+	s->is_asked = fxt_controlling_send(&s->manager, call, -1);
 }
 
-/* Notes how long the trace has become. The manager has ended without a word if `said` is NULL, and then the
- * file is the only one to ask. */
-static void note_bytes(struct fxt_top_session *s, const json_t *said)
+/* Notes how long the trace has become, and whether the file that is read is the newest still. When the session
+ * is over its files are made one, so nothing of them is looked for any more. */
+static void note_bytes(struct fxt_top_session *s)
 {
-	struct stat status;
-	uint64_t bytes = (uint64_t)json_integer_value(said);
+	struct stat here, newest;
 
-	if (!said && s->trace && stat(s->trace, &status) == 0)
-		bytes = (uint64_t)status.st_size;
-	if (bytes > s->bytes)
-		s->bytes = bytes;
+	if (s->fd < 0 || fstat(s->fd, &here) != 0)
+		return;
+	s->bytes = s->earlier_bytes + (uint64_t)here.st_size;
+	if (s->is_divided && !s->is_over && stat(s->trace, &newest) == 0)
+		s->is_followed = newest.st_ino != here.st_ino || newest.st_dev != here.st_dev;
 }
 
 /* Takes the answer of save_trace. */
@@ -55,7 +64,7 @@ static void take_answer(struct fxt_top_session *s, const json_t *answer)
 		s->trace = fxt_strdup(path);
 	snprintf(s->state, sizeof(s->state), "%s", state ? state : "");
 	s->dropped = (uint64_t)json_integer_value(json_object_get(result, "records_dropped"));
-	note_bytes(s, json_object_get(result, "bytes"));
+	note_bytes(s);
 }
 
 void fxt_top_session_hear(struct fxt_top_session *s)
@@ -64,15 +73,14 @@ void fxt_top_session_hear(struct fxt_top_session *s)
 	const char *state = json_string_value(json_object_get(object, "state"));
 
 	if (!object) {
-		if (!s->is_over)
-			note_bytes(s, NULL);
 		s->is_over = true;
+		note_bytes(s);
 	} else if (!json_object_get(object, "event")) {
 		if (json_integer_value(json_object_get(object, "id")) == s->manager.calls)
 			take_answer(s, object);
 	} else if (state && strcmp(state, "READY") == 0 && !s->is_over) {
-		note_bytes(s, json_object_get(object, "bytes"));
 		s->is_over = true;
+		note_bytes(s);
 	}
 	json_decref(object);
 }
@@ -87,7 +95,7 @@ static bool reach(struct fxt_top_session *s, char *socket)
 	struct timeval patience = {.tv_sec = 10}, any = {0};
 
 	fxt_top_session_free(s);
-	*s = (struct fxt_top_session){.socket = socket, .manager.fd = -1};
+	*s = (struct fxt_top_session){.socket = socket, .fd = -1, .manager.fd = -1};
 	if (!fxt_controlling_connect(&s->manager, socket)) {
 		s->refusal = fxt_strdup(strerror(errno));
 		return false;
@@ -192,32 +200,107 @@ static bool find_given(struct fxt_top_session *s, const char *given)
 	return found;
 }
 
+/* Returns whether the trace is that of an fxt record, which divides it if the run is long. */
+static bool is_divided(const char *trace)
+{
+	char *directory = fxt_strdup(trace), *slash = strrchr(directory, '/');
+	bool is;
+
+	if (slash)
+		*slash = '\0';
+	is = slash && fxt_parts_made_by_record(directory);
+	free(directory);
+	return is;
+}
+
+/* Opens the file that comes next. Its manager may begin another one, and remove some, meanwhile. Returns false
+ * with errno if there is none. */
+static bool open_next(struct fxt_top_session *s)
+{
+	for (int i = 0; i < TRIES; i++) {
+		uint32_t number = 0, again = 0;
+		char *path = s->is_divided ? fxt_archive_keep_next(s->trace, s->number, &number)
+					   : fxt_strdup(s->trace);
+		int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+		char *name = fxt_format("/proc/self/fd/%d", fd);
+		struct fxt_trace_file file;
+		bool ok = fd >= 0;
+
+		free(path);
+		path = ok && s->is_divided ? fxt_archive_keep_next(s->trace, s->number, &again) : NULL;
+		free(path);
+		ok = ok && number == again && fxt_trace_follow(&file, name);
+		free(name);
+		if (ok) {
+			file.path = s->trace;
+			s->file = file;
+			s->fd = fd;
+			s->number = number;
+			return true;
+		}
+		if (fd >= 0)
+			close(fd);
+	}
+	return false;
+}
+
 bool fxt_top_session_find(struct fxt_top_session *s, const char *given)
 {
-	*s = (struct fxt_top_session){.manager.fd = -1};
+	*s = (struct fxt_top_session){.fd = -1, .manager.fd = -1};
 	if (!(given ? find_given(s, given) : find_any(s)))
 		return false;
-	if (!fxt_trace_follow(&s->file, s->trace)) {
+	s->is_divided = is_divided(s->trace);
+	if (!open_next(s)) {
 		fxt_error(s->trace, "the trace cannot be read: %s", strerror(errno));
 		return false;
 	}
 	fxt_reader_init(&s->reader, s->file.data, 0);
+	s->reader.copies = true;
+	note_bytes(s);
 	return true;
 }
 
 /* -- Reading it -------------------------------------------------------------------------------- */
 
-bool fxt_top_session_next(struct fxt_top_session *s, struct fxt_record *rec)
+/* Goes on with the next file of the trace. Returns false if there is none now. */
+static bool go_on(struct fxt_top_session *s)
 {
-	s->reader.size = s->bytes < s->file.size ? s->bytes : s->file.size;
-	s->reader.stop = FXT_STOP_NONE;
-	return fxt_reader_next(&s->reader, rec);
+	struct fxt_trace_file before = s->file;
+	uint64_t bytes = s->bytes;
+	int fd = s->fd;
+
+	/* The file may have become longer before the other one was begun. */
+	note_bytes(s);
+	if (s->bytes != bytes)
+		return true;
+	if (!open_next(s))
+		return false;
+	s->earlier_bytes = bytes;
+	s->is_followed = false;
+	s->begin = s->reader.at;
+	fxt_reader_go_on(&s->reader, s->file.data, 0);
+	fxt_trace_close(&before);
+	close(fd);
+	note_bytes(s);
+	return true;
 }
 
-/* This begins at the file's begin, because names that were shown have been looked up there since. */
+bool fxt_top_session_next(struct fxt_top_session *s, struct fxt_record *rec)
+{
+	do {
+		uint64_t bytes = s->bytes - s->earlier_bytes;
+
+		s->reader.size = s->begin + (bytes < s->file.size ? bytes : s->file.size);
+		s->reader.stop = FXT_STOP_NONE;
+		if (fxt_reader_next(&s->reader, rec))
+			return true;
+	} while (s->is_followed && go_on(s));
+	return false;
+}
+
 void fxt_top_session_drop(const struct fxt_top_session *s)
 {
-	fxt_trace_drop(s->file.data, s->file.data + s->reader.at);
+	fxt_trace_drop(s->file.data, s->reader.data + s->reader.at);
 }
 
 void fxt_top_session_free(struct fxt_top_session *s)
@@ -226,6 +309,7 @@ void fxt_top_session_free(struct fxt_top_session *s)
 	if (s->file.data) {
 		fxt_reader_free(&s->reader);
 		fxt_trace_close(&s->file);
+		close(s->fd);
 	}
 	free(s->socket);
 	free(s->trace);

@@ -1,5 +1,5 @@
 /* fxt top: the session that it watches. Finds the manager, asks it to save the trace, and reads what the
- * trace has in addition. top.c calls these functions, from one thread.
+ * trace has in addition, through all files of a long run. top.c calls these functions, from one thread.
  */
 #ifndef FXT_TOOLS_TOP_SESSION_H
 #define FXT_TOOLS_TOP_SESSION_H
@@ -18,10 +18,17 @@ struct fxt_top_session {
 	char state[16];                 /* of the session, as the manager says it */
 	uint64_t bytes;                 /* how long the trace is */
 	uint64_t dropped;               /* records that found no room so far */
+	/* The trace of a long run is divided into files (archive/archive_keep.h). Of the one that is read:
+	 * its number; whether another one follows it by now; the bytes of those before it; and where the
+	 * reader began with it. */
+	bool is_divided, is_followed;
+	uint32_t number;
+	uint64_t earlier_bytes, begin;
+	int fd;                         /* -1: none is read */
 	bool is_asked;                  /* an answer of save_trace is due */
 	bool is_over;                   /* it has ended, or the manager has; `bytes` is all of the trace */
 	char *refusal;                  /* why the manager does not save the trace; NULL: it does */
-	struct fxt_trace_file file;     /* the trace and the space into which it grows */
+	struct fxt_trace_file file;     /* the file that is read, and the space into which it grows */
 	struct fxt_reader reader;
 };
 
