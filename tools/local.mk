@@ -246,6 +246,8 @@ ARCHIVE_FILES = \
 	tools/archive/archive_gap.h \
 	tools/archive/archive_gap_kept.h \
 	tools/archive/archive_gap_take.c \
+	tools/archive/archive_lost.c \
+	tools/archive/archive_lost.h \
 	tools/archive/archive_join.c \
 	tools/archive/archive_keep.c \
 	tools/archive/archive_keep.h \

@@ -302,6 +302,54 @@ print(said["file"] is None and ".fxt-parts." in said["parts"], said["dropped_at_
 	judge waiting 80000 "" small/wait.fxt >attempted
 	fxt dump small/wait.fxt | grep -c 'agent.*waiting for room' >waits
 	test "$(cat waits)" -gt 0 || fail "waiting: no slice says so"
+	rm small/wait.fxt
+
+	# The trace of fxt serve says itself what is lost, and a snapshot that has no room leaves nothing.
+	serve -o small/serve.fxt
+	managed FXT_ON_FULL=wait "$apps/sequence" $((150000 + seed % 1000)) || fail "serve: exit status $?"
+	"$FXT" ctl --socket=socket -o small/saved.fxt save=all >said.ctl 2>&1
+	is "no room for a snapshot" "1 1 serve.fxt" "$? $(grep -c 'No space left' said.ctl) $(ls small)"
+	stop_serving 1
+	judge serve $((2 * (150000 + seed % 1000))) "no room" small/serve.fxt >attempted
+	rm small/serve.fxt
+
+	# While fxt record runs the file system gets full, and has room again, or not. The program is as ever,
+	# and all of its calls are there or counted.
+	mkfifo first second third
+	for rest in filled freed; do
+		few=$((3000 + $(random_below 2000)))
+		many=$((100000 + $(random_below 50000)))
+		"$FXT" record --max-size=4 -c io -o small/run.fxt -- sh -c "
+			'$apps/outlives' 0 first $few 0; '$apps/outlives' 0 second $many 0
+			'$apps/outlives' 0 third $few 0; exit 3" 2>record.err &
+		background=$!
+		echo >first
+		exec 6>second
+		cat /dev/zero >small/filler 2>/dev/null
+		echo >&6
+		exec 6>&-
+		exec 6>third
+		is "$rest: what is said" 1 \
+			"$(grep -c 'nothing is saved until there is room again' record.err)"
+		if test $rest = freed; then
+			rm small/filler
+			until_deadline grep -q 'there is room again: ' record.err
+		else
+			cat /dev/zero >small/more 2>/dev/null
+		fi
+		echo >&6
+		exec 6>&-
+		wait $background
+		is "$rest: exit status" 3 $?
+		background=
+		judge $rest "" "no room" small/run.fxt >attempted
+		between "$rest: calls" $((few + many + few)) $((few + many + few + 20)) "$(cat attempted)"
+		is "$rest: the summary" 1 "$(grep -c 'records LOST .*the file system was full' record.err)"
+		is "$rest: programs of which all is there" $(test $rest = freed && echo 2 || echo 1) \
+			"$(fxt dump small/run.fxt | awk '/ io:access / { calls[$4]++ }
+				END { for (pid in calls) whole += calls[pid] == '$few'; print whole }')"
+		rm -f small/filler small/more small/run.fxt
+	done
 	umount small
 else
 	echo "no file system can be mounted here: FXT_ON_FULL is not tried"

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/sendfile.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "archive_walk.h"
@@ -22,6 +23,8 @@
 enum {
 	BLOCK_BYTES = FXT_ARCHIVE_MOST_WORDS * FXT_WORD_BYTES,
 	MOST_RESERVED_BYTES = 32 << 20, /* at once */
+	SPARE_BYTES = 64 << 10,         /* stays reserved, so that a full file can say what is lost */
+	ROOM_BYTES = 2 << 20,           /* is needed to go on: of two blocks */
 };
 
 /* Appends words, which fit in an empty block. */
@@ -29,6 +32,8 @@ static void put(struct fxt_archive *a, const uint64_t *words, size_t count)
 {
 	if (a->used + count * FXT_WORD_BYTES > BLOCK_BYTES)
 		fxt_archive_flush(a);
+	if (!a->used)
+		a->block_provider = a->provider;
 	memcpy(a->block + a->used, words, count * FXT_WORD_BYTES);
 	a->used += count * FXT_WORD_BYTES;
 }
@@ -39,7 +44,7 @@ static void begin(struct fxt_archive *a)
 	uint64_t magic[2];
 
 	a->bytes = a->reserved = 0;
-	a->provider = 0;
+	a->provider = a->block_provider = 0;
 	a->pack = a->packs ? fxt_pack_new(BLOCK_BYTES) : NULL;
 	put(a, magic, fxt_encode_magic(magic, 2));
 	fxt_archive_flush(a);
@@ -167,6 +172,8 @@ size_t fxt_archive_append(struct fxt_archive *a, uint32_t id, const uint64_t *wo
 		}
 		type = fxt_get_record_type(header);
 		events += type == FXT_RECORD_EVENT;
+		if (type == FXT_RECORD_STRING || type == FXT_RECORD_KERNEL_OBJECT)
+			fxt_lost_note(&a->lost, id, words + at);
 		/* The records from `run` to one that is not appended as it is are appended at once. */
 		if (type == FXT_RECORD_STRING || type == FXT_RECORD_METADATA) {
 			put_run(a, id, words + run, at - run, events);
@@ -190,10 +197,24 @@ size_t fxt_archive_append(struct fxt_archive *a, uint32_t id, const uint64_t *wo
  * there at all. Nothing is written any more, because later records need the strings of the earlier ones. */
 static void give_up(struct fxt_archive *a, int error)
 {
-	fxt_error(a->path, "%s; nothing is saved from here on, and what is lost is counted", strerror(error));
+	a->is_full = error == ENOSPC || error == EDQUOT;
+	fxt_error(a->path, "%s; nothing is saved %s, and what is lost is counted", strerror(error),
+		  a->is_full && a->keep ? "until there is room again" : "from here on");
 	a->has_failed = true;
-	if (ftruncate(a->fd, (off_t)a->bytes) != 0)
+	if (ftruncate(a->fd, (off_t)a->bytes) != 0 || lseek(a->fd, (off_t)a->bytes, SEEK_SET) < 0)
 		fxt_error(a->path, "%s", strerror(errno));
+	/* The room that was freed by this is for what is lost. */
+	a->reserved = fallocate(a->fd, FALLOC_FL_KEEP_SIZE, (off_t)a->bytes, SPARE_BYTES) == 0
+			      ? a->bytes + SPARE_BYTES
+			      : 0;
+}
+
+bool fxt_archive_has_room(const struct fxt_archive *a)
+{
+	struct statvfs system;
+
+	return a->is_full && a->fd >= 0 && fstatvfs(a->fd, &system) == 0 &&
+	       (uint64_t)system.f_bavail * system.f_frsize >= ROOM_BYTES;
 }
 
 /* Reserves space for `bytes` more bytes, and for as many as the file has already: to write into reserved
@@ -204,8 +225,9 @@ static void reserve(struct fxt_archive *a, size_t bytes)
 	uint64_t most = a->most_ahead ? a->most_ahead : MOST_RESERVED_BYTES;
 	uint64_t ahead = a->bytes < most ? a->bytes : most;
 
-	if (a->bytes + bytes <= a->reserved)
+	if (a->bytes + bytes + SPARE_BYTES <= a->reserved)
 		return;
+	ahead += SPARE_BYTES;
 	if (fallocate(a->fd, FALLOC_FL_KEEP_SIZE, (off_t)a->bytes, (off_t)(bytes + ahead)) == 0)
 		a->reserved = a->bytes + bytes + ahead;
 }
@@ -248,7 +270,9 @@ void fxt_archive_flush(struct fxt_archive *a)
 	write_all(a, data, bytes);
 	if (a->has_failed) {
 		a->events -= a->block_events;
-		a->unwritten += a->block_events;
+		fxt_lost_take(&a->lost, (const uint64_t *)(const void *)a->block, a->used / FXT_WORD_BYTES,
+			      a->block_provider);
+		a->unwritten = a->lost.calls;
 	} else if (a->pack) {
 		fxt_pack_written(a->pack);
 	}
@@ -273,12 +297,31 @@ static void transfer(struct fxt_archive *a)
 	a->final_fd = -1;
 }
 
+static void put_told(void *context, const uint64_t *words, size_t count)
+{
+	put(context, words, count);
+}
+
+/* Says behind the last whole record what was lost. */
+static void tell_lost(struct fxt_archive *a)
+{
+	bool has_failed = a->has_failed;
+
+	if (a->lost.told == a->lost.calls)
+		return;
+	a->has_failed = false;
+	fxt_lost_tell(&a->lost, put_told, a);
+	fxt_archive_flush(a);
+	a->has_failed = has_failed;
+}
+
 void fxt_archive_finish(struct fxt_archive *a)
 {
 	const unsigned char *table;
 	size_t bytes;
 
 	fxt_archive_flush(a);
+	tell_lost(a);
 	if (a->pack) {
 		table = fxt_pack_table(a->pack, &bytes);
 		write_all(a, table, bytes);
@@ -339,6 +382,7 @@ void fxt_archive_close(struct fxt_archive *a)
 		fxt_archive_finish(a);
 	free(a->block);
 	a->block = NULL;
+	fxt_lost_free(&a->lost);
 	fxt_archive_keep_free(a->keep);
 	a->keep = NULL;
 }

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "archive_keep.h"
+#include "archive_lost.h"
 #include "tools/common/pack.h"
 
 enum { FXT_ARCHIVE_MOST_WORDS = (1 << 20) / 8 };
@@ -33,13 +34,16 @@ struct fxt_archive {
 	uint64_t reserved;              /* bytes of the file that have space already; 0: none has */
 	uint64_t events;                /* in all files so far, and the block */
 	uint64_t earlier_bytes;         /* in the files before this one */
-	uint64_t unwritten;             /* events that the file system had no room for */
+	uint64_t unwritten;             /* calls that the file system had no room for */
 	uint64_t block_events;          /* events in the block */
 	uint64_t provider_events;       /* that were appended: fxt_archive_append() */
 	uint64_t damaged;               /* pieces of providers' memory whose framing was wrong */
 	struct fxt_archive_keep *keep;  /* what is kept of a long run; NULL: all is, or it is rotated */
 	bool has_turned;                /* there are files before this one, or what is needed of them */
 	bool has_failed;                /* the user has been told that the file cannot be written */
+	bool is_full;                   /* because there is no room, which there may be again */
+	uint32_t block_provider;        /* whose records the block begins with */
+	struct fxt_archive_lost lost;   /* what was not written */
 };
 
 /* Creates the file, which may not exist, readable and writable by its owner alone; compressed if `packs`.
@@ -82,6 +86,9 @@ void fxt_archive_finish(struct fxt_archive *a);
 
 /* Writes what is in the block to the file. */
 void fxt_archive_flush(struct fxt_archive *a);
+
+/* Returns whether a file that was full can be followed by another one, because there is room again. */
+bool fxt_archive_has_room(const struct fxt_archive *a);
 
 /* Writes the rest and closes the file. */
 void fxt_archive_close(struct fxt_archive *a);

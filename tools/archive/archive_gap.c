@@ -82,7 +82,7 @@ static unsigned rank_of(const struct fxt_gap_record *one)
 	const uint64_t modules = 0x7fd0, frames = 0x7fe0, kernel_frames = 0x7ff0;
 	uint64_t kind = one->key[0] & 0xff, above = one->key[1] >> 48;
 
-	if (kind == FXT_GAP_KERNEL_OBJECT ||
+	if (kind == FXT_GAP_KERNEL_OBJECT || kind == FXT_GAP_LOST ||
 	    (kind == FXT_GAP_OBJECT && (above == modules || above == frames || above == kernel_frames)))
 		return MOST_NEEDED;
 	return kind != FXT_GAP_OBJECT;

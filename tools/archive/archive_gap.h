@@ -54,6 +54,8 @@ struct fxt_archive_gap {
 	struct fxt_map keys;            /* what a record is about -> an index of `records` plus 1 */
 	uint64_t bytes;                 /* of `records` */
 	struct fxt_map first;           /* lifetimes that are open at the end of the first file */
+	/* what a file without its strings is told of them; NULL: it has all (archive_lost.h) */
+	const struct fxt_archive_lost *lost;
 	struct fxt_gap_program others;  /* programs that were counted together */
 	uint64_t other_count;
 };

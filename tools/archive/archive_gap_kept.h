@@ -6,7 +6,7 @@
 #include "archive_gap.h"
 
 /* What a record is about: the lowest byte of the first word of its key. */
-enum { FXT_GAP_LIFETIME = 1, FXT_GAP_OBJECT, FXT_GAP_KERNEL_OBJECT };
+enum { FXT_GAP_LIFETIME = 1, FXT_GAP_OBJECT, FXT_GAP_KERNEL_OBJECT, FXT_GAP_LOST };
 
 /* Returns a copy of a record. The caller frees it. */
 uint64_t *fxt_gap_copy(const uint64_t *words, size_t size);

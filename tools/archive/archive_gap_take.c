@@ -8,6 +8,7 @@
 
 #include "archive_gap.h"
 #include "archive_gap_kept.h"
+#include "archive_lost.h"
 #include "archive_told.h"
 #include "archive_walk.h"
 #include "tools/reading/reader.h"
@@ -59,6 +60,8 @@ static const uint64_t *string_of(const struct taking *t, uint64_t reference)
 {
 	const struct fxt_slot *s = fxt_map_find(&t->strings, t->walk.provider, reference);
 
+	if (!s && t->g->lost)
+		return fxt_lost_text(t->g->lost, t->walk.provider, reference);
 	return s ? t->walk.words + s->value[0] : NULL;
 }
 
@@ -113,6 +116,9 @@ static void keep_present(struct taking *t, uint64_t kind, uint64_t id)
 	struct fxt_gap_program *program = &t->g->programs[number];
 	struct fxt_archive_refs refs;
 
+	/* What the disk had no room for is only counted. */
+	if (t->g->lost)
+		return;
 	fxt_archive_refs(&refs, record, t->walk.size);
 	for (size_t i = 0; i < refs.count; i++)
 		keep_referred(&program->strings, refs.strings[i], &t->walk, &t->strings, t->provider);
@@ -216,6 +222,17 @@ static void take_fact(struct taking *t, const uint64_t *record, struct fxt_gap_p
 		keep_present(t, 0, 0);
 }
 
+/* Keeps the last running total of what the disk had no room for. */
+static void take_lost(struct taking *t)
+{
+	uint64_t kind = FXT_GAP_LOST | (uint64_t)t->provider << 16;
+	struct fxt_slot *before = kept_about(t, kind, 1);
+
+	if (before)
+		fxt_gap_forget(t->g, before->value[0] - 1);
+	keep_present(t, kind, 1);
+}
+
 static void take_event(struct taking *t, const uint64_t *record)
 {
 	size_t number = present_program(t);
@@ -228,6 +245,8 @@ static void take_event(struct taking *t, const uint64_t *record)
 		return;
 	if (fxt_told_is_counter(record, t->walk.size))
 		program->calls += fxt_told_calls(record, t->walk.size);
+	else if (fxt_told_is_lost(record, t->walk.size))
+		take_lost(t);
 	program->calls += category != OF_AGENT && category != OF_KERNEL &&
 			  (type == FXT_EVENT_DURATION_COMPLETE ||
 			   (type == FXT_EVENT_INSTANT && !tells_of_call(t, record[0])));
@@ -304,7 +323,11 @@ void fxt_gap_take_first(struct fxt_archive_gap *g, const uint64_t *words, size_t
 
 void fxt_gap_take(struct fxt_archive_gap *g, const uint64_t *words, size_t count, uint64_t until_ns)
 {
-	struct taking t = {.g = g, .walk = {.words = words, .count = count}, .until_ns = until_ns};
+	struct taking t = {.g = g,
+			   .walk = {.words = words,
+				    .count = count,
+				    .provider = g->lost ? g->lost->provider : 0},
+			   .until_ns = until_ns};
 
 	while (fxt_archive_next(&t.walk))
 		take(&t);

@@ -191,6 +191,9 @@ static void begin_file(struct fxt_archive *a, uint64_t now_ns)
 		fxt_error(a->path, "cannot be renamed: %s", strerror(errno));
 	fxt_archive_finish(a);
 	a->earlier_bytes += a->bytes;
+	if (a->has_failed)
+		fxt_error(a->path, "there is room again: what comes from here on is saved");
+	a->has_failed = a->is_full = false;
 	k->closed_ns[k->next++ % (FXT_ARCHIVE_MOST_KEPT + 1)] = now_ns;
 	k->begun_ns = now_ns;
 	a->has_turned = true;
@@ -204,11 +207,11 @@ bool fxt_archive_keep_turn(struct fxt_archive *a, uint64_t now_ns)
 	struct fxt_archive_keep *k = a->keep;
 	bool turns;
 
-	if (!k || a->has_failed)
+	if (!k || (a->has_failed && !fxt_archive_has_room(a)))
 		return false;
 	if (!k->begun_ns)
 		k->begun_ns = now_ns;
-	turns = is_due(a, now_ns);
+	turns = a->has_failed || is_due(a, now_ns);
 	if (turns)
 		begin_file(a, now_ns);
 	while (k->oldest < k->next &&

@@ -15,16 +15,27 @@
 #include "writer/fxt_encode.h"
 
 enum {
-	COUNTER = 0x676170,             /* an id that no counter of the agent has */
+	COUNTER = 0x676170,             /* ids that no counter of the agent has */
+	LOST_COUNTER = 0x667563,
 	COUNTER_BACK = 2,               /* the value stands so many words before the end */
 	OTHERS_ID = 0x7ffffffe,         /* a number that no process has, nor the kernel's provider */
 	ROOM = FXT_PROVIDER_NAME_MAX_BYTES / FXT_WORD_BYTES + 128,
 };
 
+static bool is_counter(const uint64_t *record, size_t size, uint64_t id)
+{
+	return fxt_get_event_type(record[0]) == FXT_EVENT_COUNTER && record[size - 1] == id &&
+	       fxt_get_event_args(record[0]) == 1 && fxt_get_string_ref_inline(fxt_get_event_name(record[0]));
+}
+
 bool fxt_told_is_counter(const uint64_t *record, size_t size)
 {
-	return fxt_get_event_type(record[0]) == FXT_EVENT_COUNTER && record[size - 1] == COUNTER &&
-	       fxt_get_event_args(record[0]) == 1 && fxt_get_string_ref_inline(fxt_get_event_name(record[0]));
+	return is_counter(record, size, COUNTER);
+}
+
+bool fxt_told_is_lost(const uint64_t *record, size_t size)
+{
+	return is_counter(record, size, LOST_COUNTER);
 }
 
 uint64_t fxt_told_calls(const uint64_t *record, size_t size)
@@ -98,7 +109,8 @@ static void tell_sum(const struct telling *t, const struct fxt_gap_program *prog
 
 	put_agent(t, process, FXT_EVENT_INSTANT, program->first_ns, "recording stopped", none, 0);
 	put_agent(t, process, FXT_EVENT_INSTANT, program->first_ns, "dropped", with_reason, 0);
-	put_agent(t, process, FXT_EVENT_COUNTER, program->last_ns, "dropped", with_calls, COUNTER);
+	put_agent(t, process, FXT_EVENT_COUNTER, program->last_ns, "dropped", with_calls,
+		  t->g->lost ? LOST_COUNTER : COUNTER);
 	put_agent(t, process, FXT_EVENT_INSTANT, program->last_ns, "recording started", none, 0);
 }
 
@@ -159,6 +171,8 @@ static void put_begin(const struct telling *t, const struct fxt_gap_program *pro
 
 	if (program->name)
 		t->put(t->context, program->name, fxt_archive_words(program->name[0]));
+	else if (t->g->lost)
+		t->put(t->context, words, fxt_encode_provider_section(words, 4, program->id));
 	else
 		t->put(t->context, words, fxt_encode_provider_info(words, 4, program->id, "", 0));
 	if (program->clock)
@@ -166,6 +180,18 @@ static void put_begin(const struct telling *t, const struct fxt_gap_program *pro
 	if (program->was_full)
 		t->put(t->context, words,
 		       fxt_encode_provider_event(words, 4, program->id, FXT_PROVIDER_EVENT_BUFFER_FULL));
+}
+
+/* Names the process of a program whose own records of that the disk had no room for. */
+static void tell_name(const struct telling *t, const struct fxt_gap_program *program, uint64_t process)
+{
+	size_t bytes = fxt_get_provider_name_bytes(program->name[0]);
+	uint64_t words[ROOM];
+
+	t->put(t->context, words,
+	       fxt_encode_kernel_object(words, ROOM, FXT_OBJECT_PROCESS, process,
+					FXT_INLINE((const char *)(program->name + 1), bytes),
+					(struct fxt_args){0, NULL}));
 }
 
 static void tell_others(const struct telling *t)
@@ -211,8 +237,11 @@ void fxt_gap_put(const struct fxt_archive_gap *g,
 
 		bool has_gap = program->first_ns != UINT64_MAX;
 		bool is_kernel = program->id == FXT_KERNEL_PROVIDER_ID;
+		uint64_t process = program->process ? program->process : program->id;
 
 		put_begin(&t, program);
+		if (g->lost && program->name && has_gap && !is_kernel)
+			tell_name(&t, program, process);
 		/* Readers take the kernel's records in their order: nothing is known of a thread from the
 		 * beginning of the gap on, and again at its end, whatever facts lie between. */
 		if (has_gap && is_kernel)
@@ -222,7 +251,7 @@ void fxt_gap_put(const struct fxt_archive_gap *g,
 		if (has_gap && is_kernel)
 			tell_kernel(&t, program, 0);
 		else if (has_gap)
-			tell_sum(&t, program, program->process ? program->process : program->id);
+			tell_sum(&t, program, process);
 		fxt_map_free(&written);
 	}
 	if (g->other_count)

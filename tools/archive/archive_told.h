@@ -9,7 +9,11 @@
 /* Returns whether the event is the counter by which a gap says how many calls of a program are gone. */
 bool fxt_told_is_counter(const uint64_t *record, size_t size);
 
-/* Returns what that counter says. */
+/* Returns whether the event is the counter by which an archive says how many calls of a program the disk had
+ * no room for, in all. */
+bool fxt_told_is_lost(const uint64_t *record, size_t size);
+
+/* Returns what the counter of a gap says. */
 uint64_t fxt_told_calls(const uint64_t *record, size_t size);
 
 /* Returns whether the event is one by which a gap says how many records of the kernel are gone: it has its

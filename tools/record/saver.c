@@ -258,6 +258,8 @@ static bool serve_until(struct fxt_saver *s, uint64_t end_ns, int process)
 		fxt_manager_step(&s->manager, end_ns && end_ns - now_ns < STEP_NS
 						      ? (int)((end_ns - now_ns) / 1000000 + 1)
 						      : (int)(STEP_NS / 1000000));
+		/* A full disk may have room again while no program has anything to say. */
+		fxt_session_rotate(&s->manager.session);
 		follow(s);
 	}
 	return true;
@@ -297,6 +299,7 @@ bool fxt_saver_step(struct fxt_saver *s, unsigned most_ms)
 	if ((s->stop_ns && fxt_now_ns() >= s->stop_ns) || (s->signals && fxt_run_kept() >= s->signals))
 		return false;
 	fxt_manager_step(&s->manager, (int)most_ms);
+	fxt_session_rotate(&s->manager.session);
 	follow(s);
 	return true;
 }
@@ -329,8 +332,6 @@ static void note_running(struct fxt_saver *s)
 
 bool fxt_saver_finish(struct fxt_saver *s)
 {
-	const struct fxt_archive *archive = &s->manager.session.archive;
-
 	note_running(s);
 	s->stop_ns = 0;
 	s->signals = 0;
@@ -343,8 +344,6 @@ bool fxt_saver_finish(struct fxt_saver *s)
 	follow(s);
 	fxt_archive_keep_put_together(s->archive);
 	s->merge->given_up = s->manager.session.given_up;
-	if (archive->has_failed && s->mapped.data)
-		s->merge->lost[FXT_LOSS_NO_ROOM] += archive->unwritten;
 	return s->mapped.data;
 }
 

@@ -34,8 +34,8 @@ void fxt_top_session_ask(struct fxt_top_session *s)
 	s->is_asked = fxt_controlling_send(&s->manager, call, -1);
 }
 
-/* Notes how long the trace has become, and whether the file that is read is the newest still. When the session
- * is over its files are made one, so nothing of them is looked for any more. */
+/* Notes how long the trace has become, and whether the file that is read is the newest still. When the
+ * session is over its files are made one, so nothing of them is looked for any more. */
 static void note_bytes(struct fxt_top_session *s)
 {
 	struct stat here, newest;
@@ -213,8 +213,8 @@ static bool is_divided(const char *trace)
 	return is;
 }
 
-/* Opens the file that comes next. Its manager may begin another one, and remove some, meanwhile. Returns false
- * with errno if there is none. */
+/* Opens the file that comes next. Its manager may begin another one, and remove some, meanwhile. Returns
+ * false with errno if there is none. */
 static bool open_next(struct fxt_top_session *s)
 {
 	for (int i = 0; i < TRIES; i++) {
