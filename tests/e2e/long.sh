@@ -51,6 +51,13 @@ for option in --max-size=$largest --rotate=1,$kept; do
 	read -r made lost < <(attempted long.fxt)
 	is "$option: calls in all" "$all" "$made"
 	is "$option: calls that lack" $((count - $(wc -l <numbers))) "$lost"
+	# Nobody knows what the program did meanwhile: it neither ran nor waited then.
+	is "$option: the gap is no part of what the program did" True "$(
+		fxt report --json long.fxt | python3 -c '
+import json, sys
+report = json.load(sys.stdin)
+gap = report["trace"]["dropped_by_process"][0]
+print(report["threads"][0]["unknown_ns"] == gap["last_ns"] - gap["first_ns"] > 0)')"
 	test "${option#--max}" = "$option" || most=$largest
 	test "${option#--rotate}" = "$option" || most=$((kept + 2))
 	# A file may be larger by one chunk, by the names of its programs, and by what Perfetto reads.
@@ -141,7 +148,8 @@ else
 	is "naps: beginning and newest are there" True "$edges"
 	between "naps: times of what is there" 50 101 "$known"
 	between "naps: size" 1 800000 "$(stat -c %s naps.fxt)"
-	"$FXT" record -q -c process --rotate=1,1 --sample=1997 -o stacks.fxt -- "$apps/naps" $((4 * naps)) >times
+	"$FXT" record -q -c process --rotate=1,1 --sample=1997 -o stacks.fxt -- \
+		"$apps/naps" $((4 * naps)) >times
 	valid stacks.fxt
 	read -r lost _ edges known nodes < <(switches stacks.fxt)
 	is "stacks: nodes that are in no record" 0 "$nodes"
