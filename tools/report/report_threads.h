@@ -63,8 +63,8 @@ uint64_t fxt_threads_take(struct fxt_thread_times *t, struct fxt_reader *r, cons
 		      const struct fxt_role *role, bool did_not_wait);
 /* Takes a wait for room for records, in the same order. */
 void fxt_threads_room(struct fxt_thread_times *t, const struct fxt_record *rec);
-/* Completes and sorts the list. `open` is finished; `ends` is complete, because a first thread lives
- * until its process ends; `lost` has all losses; and `files` has followed descriptors to the end of the trace.
+/* Completes and sorts the list. `open` is finished; `ends` is complete, because a first thread lives until
+ * its process ends; `lost` has all losses; and `files` has followed descriptors to the end of the trace.
  * Nothing can be taken afterwards. */
 void fxt_threads_finish(struct fxt_thread_times *t, struct fxt_reader *r, struct fxt_roles *roles,
 			struct fxt_files *files, const struct fxt_calls_in_progress *open,
