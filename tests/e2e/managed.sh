@@ -34,13 +34,13 @@ play()
 	background="$background $player"
 }
 
-# is_saved [--cut] ARCHIVE MODEL...: returns whether the archive has what the models say.
+# is_saved [--cut | --full] ARCHIVE MODEL...: returns whether the archive has what the models say.
 is_saved()
 {
 	python3 "$players/compare_archive.py" "$@" >compared 2>&1
 }
 
-# saved [--cut] ARCHIVE MODEL...: checks that.
+# saved [--cut | --full] ARCHIVE MODEL...: checks that.
 saved()
 {
 	count comparison
@@ -194,7 +194,7 @@ is "a full disk: the provider's exit status" 0 $?
 stop_serving 1
 is "a full disk: messages" 1 "$(grep -c 'full.fxt: File too large' said)"
 grep -q 'LOST' said || fail "a full disk: $(cat said)"
-saved --cut full.fxt full.model
+saved --full full.fxt full.model
 valid full.fxt
 
 # -- The socket ------------------------------------------------------------------------------------

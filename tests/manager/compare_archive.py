@@ -1,10 +1,11 @@
 """Compares an archive of fxt serve with the models of the providers that model_provider.py played.
 
-    compare_archive.py [--cut] ARCHIVE MODEL...
+    compare_archive.py [--cut | --full] ARCHIVE MODEL...
 
 Every record of a model has to be in the archive once, in the section of its provider, the records of a chunk
 in their order, and nothing else may be there from that provider. With --cut fxt serve was killed: the end of
-the archive may be missing, and of each chunk the last records.
+the archive may be missing, and of each chunk the last records. With --full its file system was full: the same
+may be missing, and the archive tells of each provider how many events that are.
 """
 import collections
 import pickle
@@ -52,12 +53,31 @@ def sections(path, is_cut):
     return names, records, full
 
 
-def compare(model, found, is_cut):
+def told_events(record):
+    """Returns how many events a record says to be lost, 0 if it tells that otherwise; None if it does not.
+
+    The manager writes these records, with all names in them: category agent, with a counter at the end.
+    """
+    header, = struct.unpack_from("<Q", record)
+    if header & 0xf != 4 or header >> 32 & 0xffff != 0x8005 or not header >> 48 & 0x8000:
+        return None
+    text = record[16:]                              # behind the header and the time
+    if not header >> 24 & 0xff:                     # so the thread stands here
+        text = text[16:]
+    if text[:5] != b"agent":
+        return None
+    return struct.unpack_from("<Q", record, len(record) - 16)[0] if header >> 16 & 0xf == 1 else 0
+
+
+def compare(model, found, may_lack, tells):
     """Returns how many records are the same."""
     name, durable, missing = model["name"], 0, 0
     place = {record: (number, i) for number, unit in enumerate(model["units"])
              for i, record in enumerate(unit)}
     slots, counters, at = collections.Counter(model["slots"]), 0, [0] * len(model["units"])
+    told = [told_events(record) for record in found]
+    if tells:
+        found = [record for record, events in zip(found, told) if events is None]
     for record in found:
         if record in place:
             number, i = place[record]
@@ -74,8 +94,12 @@ def compare(model, found, is_cut):
             sys.exit(f"{name}: nobody wrote {record[:40].hex()} of {len(record)} bytes")
     for unit, i in zip(model["units"], at):
         missing += len(unit) - i
+    if tells:
+        lost = sum(record[0] & 0xf == 4 for unit, i in zip(model["units"], at) for record in unit[i:])
+        if lost != sum(filter(None, told)):
+            sys.exit(f"{name}: {lost} events are missing, and {sum(filter(None, told))} are told to be lost")
     missing += sum(slots.values()) + (counters != 1) + len(model["durable"]) - durable
-    if missing and not is_cut:
+    if missing and not may_lack:
         sys.exit(f"{name}: {missing} records are missing: of units "
                  f"{[(i, len(u)) for u, i in zip(model['units'], at) if i < len(u)]},"
                  f" {sum(slots.values())} slots, {counters} counters, durable {durable}")
@@ -83,16 +107,17 @@ def compare(model, found, is_cut):
 
 
 def main(arguments):
-    is_cut = arguments[0] == "--cut"
-    archive, *models = arguments[is_cut:]
+    is_cut, is_full = arguments[0] == "--cut", arguments[0] == "--full"
+    may_lack = is_cut or is_full
+    archive, *models = arguments[may_lack:]
     names, records, _ = sections(archive, is_cut)
     count = 0
     for path in models:
         for model in pickle.load(open(path, "rb")):
             ids = [i for i, name in names.items() if name == model["name"]]
-            if len(ids) > 1 or not ids and not is_cut:
+            if len(ids) > 1 or not ids and not may_lack:
                 sys.exit(f"{model['name']} is {ids} of {names}")
-            count += compare(model, records[ids[0]] if ids else [], is_cut)
+            count += compare(model, records[ids[0]] if ids else [], may_lack, is_full)
     print(count)
 
 

@@ -44,7 +44,7 @@ static void begin(struct fxt_archive *a)
 	uint64_t magic[2];
 
 	a->bytes = a->reserved = 0;
-	a->provider = a->block_provider = 0;
+	a->provider = a->block_provider = a->written_provider = 0;
 	a->pack = a->packs ? fxt_pack_new(BLOCK_BYTES) : NULL;
 	put(a, magic, fxt_encode_magic(magic, 2));
 	fxt_archive_flush(a);
@@ -273,8 +273,10 @@ void fxt_archive_flush(struct fxt_archive *a)
 		fxt_lost_take(&a->lost, (const uint64_t *)(const void *)a->block, a->used / FXT_WORD_BYTES,
 			      a->block_provider);
 		a->unwritten = a->lost.calls;
-	} else if (a->pack) {
-		fxt_pack_written(a->pack);
+	} else {
+		a->written_provider = a->provider;
+		if (a->pack)
+			fxt_pack_written(a->pack);
 	}
 	a->block_events = 0;
 	a->used = 0;
@@ -297,9 +299,20 @@ static void transfer(struct fxt_archive *a)
 	a->final_fd = -1;
 }
 
+/* Appends a record that tells what was lost. Sections begin only where another provider's is. */
 static void put_told(void *context, const uint64_t *words, size_t count)
 {
-	put(context, words, count);
+	struct fxt_archive *a = context;
+	uint32_t id = (uint32_t)fxt_get_provider_id(words[0]);
+	bool is_metadata = fxt_get_record_type(words[0]) == FXT_RECORD_METADATA;
+
+	if (is_metadata && fxt_get_metadata_type(words[0]) == FXT_METADATA_PROVIDER_SECTION) {
+		begin_section(a, id);
+		return;
+	}
+	put(a, words, count);
+	if (is_metadata && fxt_get_metadata_type(words[0]) == FXT_METADATA_PROVIDER_INFO)
+		a->provider = id;
 }
 
 /* Says behind the last whole record what was lost. */
@@ -310,6 +323,7 @@ static void tell_lost(struct fxt_archive *a)
 	if (a->lost.told == a->lost.calls)
 		return;
 	a->has_failed = false;
+	a->provider = a->written_provider;
 	fxt_lost_tell(&a->lost, put_told, a);
 	fxt_archive_flush(a);
 	a->has_failed = has_failed;

@@ -43,6 +43,7 @@ struct fxt_archive {
 	bool has_failed;                /* the user has been told that the file cannot be written */
 	bool is_full;                   /* because there is no room, which there may be again */
 	uint32_t block_provider;        /* whose records the block begins with */
+	uint32_t written_provider;      /* whose section the last records in the file are in */
 	struct fxt_archive_lost lost;   /* what was not written */
 };
 
