@@ -318,8 +318,8 @@ static int number_of_trace(int usual)
 	return usual;
 }
 
-/* `most` is the limit of numbers. The number that is compared lies below it: the kernel's table may end there,
- * and select() passes over what lies behind the table. */
+/* `most` is the limit of numbers. The number that is compared lies below it: the kernel's table may end
+ * there, and select() passes over what lies behind the table. */
 static void compare(const struct row *row, int *ours, unsigned long most)
 {
 	long results[2];
