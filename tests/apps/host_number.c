@@ -318,8 +318,8 @@ static int number_of_trace(int usual)
 	return usual;
 }
 
-/* `most` is the limit of numbers. The number that is compared lies below it: the kernel's table may end
- * there, and select() passes over what lies behind the table. */
+/* `most` is the limit of numbers. The closed number that is compared lies on the same side of it: the
+ * kernel's table may end there, and select() passes over what lies behind the table. */
 static void compare(const struct row *row, int *ours, unsigned long most)
 {
 	long results[2];
@@ -328,7 +328,7 @@ static void compare(const struct row *row, int *ours, unsigned long most)
 	if (!is_open(*ours))
 		*ours = number_of_trace(*ours);
 	numbers[0] = *ours;
-	step = (unsigned long)*ours + 1 < most ? 1 : -1;
+	step = (unsigned long)*ours + 1 == most ? -1 : 1;
 	for (numbers[1] = *ours + step; is_open(numbers[1]); numbers[1] += step)
 		;
 	for (i = 0; i < 2; i++) {
