@@ -1,11 +1,11 @@
-/* What a gap keeps of the files that went (archive_gap.h): archive_gap_take.c says what, archive_gap.c stores
- * and bounds it. */
+/* A gap keeps some records of the files that went (archive_gap.h): archive_gap_take.c says which, and
+ * archive_gap.c stores and bounds them. */
 #ifndef FXT_TOOLS_ARCHIVE_GAP_KEPT_H
 #define FXT_TOOLS_ARCHIVE_GAP_KEPT_H
 
 #include "archive_gap.h"
 
-/* What a record is about: the lowest byte of the first word of its key. */
+/* The lowest byte of the first word of a key says what its record is about. */
 enum { FXT_GAP_LIFETIME = 1, FXT_GAP_OBJECT, FXT_GAP_KERNEL_OBJECT, FXT_GAP_LOST };
 
 /* Returns a copy of a record. The caller frees it. */

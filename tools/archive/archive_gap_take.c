@@ -16,7 +16,7 @@
 
 /* -- The file that is taken --------------------------------------------------------------------- */
 
-/* What categories are to a gap. */
+/* A gap treats events by these kinds of categories. */
 enum category { UNKNOWN, ANY, OF_AGENT, OF_PROCESS, OF_KERNEL };
 
 struct taking {

@@ -18,7 +18,7 @@ enum { TEXTS = 10, TEXT_WORDS = 3 };
 static const char *const texts[TEXTS] = {"agent",    "process",  "kernel",  "lost",	 "ended",
 					 "executed", "sampling", "blocked", "contended", "unlocked"};
 
-/* What is known of a program, of which there may be many. */
+/* This is all that is known of a program, because there may be many. */
 struct fxt_lost_program {
 	uint64_t process;               /* 0: not known */
 	uint16_t indices[TEXTS];        /* of the texts; 0: none */
