@@ -34,7 +34,7 @@
 enum {
 	WAITS_MS = 100,
 	LINE_BYTES = 400,
-	ARGUMENTS = 6,
+	ARGUMENTS = 7,                          /* getnameinfo() has so many */
 	PAGE = 4096,
 };
 
@@ -209,7 +209,7 @@ static void give_up_privileges(void)
 
 static void make(const struct call *call, const long a[ARGUMENTS])
 {
-	long (*function)(long, long, long, long, long, long) = NULL;
+	long (*function)(long, long, long, long, long, long, long) = NULL;
 	long self = unseen(SYS_getpid), value;
 
 	setpgid(0, 0);
@@ -223,7 +223,7 @@ static void make(const struct call *call, const long a[ARGUMENTS])
 			_exit(98);
 	}
 	errno = 0;
-	value = function ? function(a[0], a[1], a[2], a[3], a[4], a[5])
+	value = function ? function(a[0], a[1], a[2], a[3], a[4], a[5], a[6])
 			 : syscall(call->number, a[0], a[1], a[2], a[3], a[4], a[5]);
 	if (unseen(SYS_getpid) == self) {
 		report->error = errno;
