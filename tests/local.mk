@@ -253,6 +253,7 @@ APPS_C = \
 	tests/apps/streams \
 	tests/apps/streams_odd \
 	tests/apps/stuck \
+	tests/apps/tells \
 	tests/apps/waits_to_open \
 	tests/apps/thread_names \
 	tests/apps/threads \
@@ -290,7 +291,8 @@ tests/apps/descriptors tests/apps/host_fds tests/apps/makes_code \
 tests/apps/host_number tests/apps/host_ranges tests/apps/host_unmaps tests/apps/inherits tests/apps/listens \
 tests/apps/host_filtered tests/apps/host_killed_ending \
 tests/apps/many_functions tests/apps/modes tests/apps/progress \
-tests/apps/host_all_numbers tests/apps/lost_connections tests/apps/threads tests/apps/throng: \
+tests/apps/host_all_numbers tests/apps/lost_connections tests/apps/tells tests/apps/threads \
+tests/apps/throng: \
 	tests/apps/random.h tests/apps/unseen.h
 tests/apps/awaits tests/apps/burns tests/apps/busy tests/apps/by_hand tests/apps/call_trees \
 	tests/apps/causes tests/apps/coroutines tests/apps/ends tests/apps/makes_code \
@@ -298,8 +300,8 @@ tests/apps/awaits tests/apps/burns tests/apps/busy tests/apps/by_hand tests/apps
 	tests/apps/parents \
 	tests/apps/locks_memory tests/apps/pools tests/apps/process tests/apps/progress \
 	tests/apps/quiet tests/apps/stepped \
-	tests/apps/streams tests/apps/streams_odd tests/apps/stuck tests/apps/thread_names \
-	tests/apps/threads tests/apps/waits_to_open: \
+	tests/apps/streams tests/apps/streams_odd tests/apps/stuck tests/apps/tells \
+	tests/apps/thread_names tests/apps/threads tests/apps/waits_to_open: \
 	tests/apps/need.h
 tests/apps/causes tests/apps/chain tests/apps/deadlock tests/apps/just_returned tests/apps/losses \
 tests/apps/pools \
@@ -419,6 +421,7 @@ E2E_TESTS = \
 	tests/e2e/hosts_threads.sh \
 	tests/e2e/invariants.sh \
 	tests/e2e/kill.sh \
+	tests/e2e/kills.sh \
 	tests/e2e/parents.sh \
 	tests/e2e/lifetimes.sh \
 	tests/e2e/lives.sh \
@@ -454,8 +457,8 @@ E2E_TESTS = \
 # What the scripts share, sourced or called by them.
 E2E_HELPERS = tests/e2e/bounded.py tests/e2e/hostile.py tests/e2e/hosts_lib.sh tests/e2e/lib.sh \
 	tests/e2e/stacked.py \
-	tests/e2e/controller.py tests/e2e/filters.py tests/e2e/manager.py tests/e2e/progress.py \
-	tests/e2e/trace.py
+	tests/e2e/controller.py tests/e2e/filters.py tests/e2e/kills.py tests/e2e/manager.py \
+	tests/e2e/progress.py tests/e2e/trace.py
 # The providers of managed.sh, which keep a model of what they write.
 E2E_HELPERS += tests/manager/compare_archive.py tests/manager/hostile_providers.py \
 	tests/manager/manager_side.py tests/manager/model_provider.py tests/manager/protocol.py \

@@ -286,6 +286,10 @@ MANAGER_FILES = \
 	tools/manager/manager_commands.h \
 	tools/manager/grants.c \
 	tools/manager/grants.h \
+	tools/manager/heir.c \
+	tools/manager/heir.h \
+	tools/manager/heir_parts.h \
+	tools/manager/heir_saves.c \
 	tools/manager/serve.c \
 	tools/manager/trace_session.c \
 	tools/manager/trace_session.h \

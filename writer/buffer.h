@@ -165,7 +165,8 @@ struct fxt_buffer {
 	size_t memory_bytes;
 	struct fxt_managed_header *managed;     /* managed: what the manager sees; otherwise NULL */
 	fxt_managed_entry *states;      /* managed: the states of the chunks, behind the header */
-	size_t front_bytes;             /* managed: the size of header and table */
+	fxt_taken_entry *taken;         /* managed: what the manager has taken of them */
+	size_t front_bytes;             /* managed: the size of header and tables */
 	atomic_uint takers;             /* managed: how many threads are taking a chunk */
 	uint32_t file_limit;            /* managed: `limit` if the manager dies */
 	atomic_uint saved_wraps;        /* managed: halves that were saved (changed under extend_lock) */
@@ -184,6 +185,7 @@ struct fxt_buffer {
 	 * then (both under extend_lock) */
 	bool is_deaf;
 	uint64_t stuck_ns;
+	atomic_bool is_kept;            /* managed: the manager is gone, and there can be no file */
 	atomic_bool has_found;          /* managed: the present pass has found a chunk */
 	_Atomic uint32_t seen_saves;    /* managed: header.saves when there was no room last */
 	_Atomic uint64_t heard_ns;      /* managed: when the manager was last listened to */

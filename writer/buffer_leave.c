@@ -32,17 +32,78 @@ static void leave_out_free(struct fxt_buffer *buffer)
 	}
 }
 
+/* Puts fillers in the place of the events that the first `words` words of a chunk have. */
+static void empty_events(uint64_t *chunk, size_t words)
+{
+	size_t at, size;
+
+	for (at = 0; at < words; at += size) {
+		size = fxt_get_record_words(chunk[at]);
+		if (!size || size > FXT_CHUNK_WORDS - at)
+			return;
+		if (fxt_get_record_type(chunk[at]) == FXT_RECORD_EVENT)
+			atomic_store_explicit((_Atomic uint64_t *)&chunk[at], fxt_filler(size),
+					      memory_order_release);
+	}
+}
+
+/* Leaves out what is in the archive already: the events that the manager has taken of chunks. What records
+ * behind them need, threads and strings, stays. */
+static void leave_out_taken(struct fxt_buffer *buffer)
+{
+	uint32_t pass = atomic_load_explicit(&buffer->managed->saved_pass, memory_order_acquire), i, entry;
+	enum fxt_managed_state state;
+
+	for (i = 0; i < buffer->limit; i++) {
+		entry = atomic_load_explicit(&buffer->states[i], memory_order_acquire);
+		state = fxt_managed_state_of(entry);
+		if (state == FXT_MANAGED_HELD || state == FXT_MANAGED_FULL)
+			empty_events(fxt_buffer_chunk(buffer, i),
+				     fxt_taken_words(atomic_load_explicit(&buffer->taken[i],
+									  memory_order_acquire),
+						     entry >> 8, pass));
+	}
+}
+
 static uint64_t load(const uint64_t *at)
 {
 	return atomic_load_explicit((const _Atomic uint64_t *)at, memory_order_relaxed);
 }
 
+/* Copies words that threads may store to meanwhile. */
+static void copy_words(uint64_t *to, const uint64_t *from, size_t words)
+{
+	size_t i;
+
+	for (i = 0; i < words; i++)
+		to[i] = load(from + i);
+}
+
+/* Goes on from one step of leaving to the next. Returns false if somebody else has taken the rest over,
+ * because the process was killed, and this helper of it was not. */
+static bool step(struct fxt_buffer *buffer, uint32_t from, uint32_t to)
+{
+	return atomic_compare_exchange_strong(&buffer->managed->leaving, &from, to);
+}
+
+static bool count_moved(struct fxt_buffer *buffer)
+{
+	uint32_t leaving = atomic_load(&buffer->managed->leaving);
+
+	return !(leaving & FXT_TAKEN_OVER) && step(buffer, leaving, leaving + (1 << FXT_MOVED_SHIFT));
+}
+
 /* Puts a mapping of the file in the place of `words` words of the memory, a chunk at most, of which threads
  * may be writing some right now. What the file gets first is a copy. Stores that came after the copy, and
  * before the mapping changed, went to the memory, which is mapped elsewhere too; they are done again in the
- * file, unless the thread has stored there since. `elsewhere` is a place for that mapping, and behind it is
- * room for the copy. */
-static int move_part(struct fxt_buffer *buffer, void *elsewhere, uint64_t *at, size_t words, uint64_t offset)
+ * file, unless the thread has stored there since: the last one first, because a record's first word makes it
+ * one. `elsewhere` is a place for that mapping, and behind it is room for the copy.
+ *
+ * A chunk, which `counts`, is one without records in the file at first. It gets all of them by the last
+ * store; just before, the header says that the file has them. Until then they are the memory's, for whoever
+ * saves that when the process has been killed. */
+static int move_part(struct fxt_buffer *buffer, void *elsewhere, uint64_t *at, size_t words, uint64_t offset,
+		     bool counts)
 {
 	uint64_t *copy = (uint64_t *)((char *)elsewhere + FXT_CHUNK_BYTES);
 	size_t bytes = words * FXT_WORD_BYTES, i;
@@ -54,13 +115,18 @@ static int move_part(struct fxt_buffer *buffer, void *elsewhere, uint64_t *at, s
 
 	if (other < 0 && other > -4096)
 		return (int)other;
-	for (i = 0; i < words; i++)
-		copy[i] = load(at + i);
+	copy_words(copy, at, words);
+	if (counts) {
+		copy[0] = fxt_filler(words - 1);
+		copy[words - 1] = fxt_filler(1);
+	}
 	error = fxt_file_write(buffer->fd, offset, copy, bytes);
 	if (!error)
 		fxt_sys_mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, buffer->fd,
 			     (off_t)offset, &error);
-	for (i = 0; !error && i < words; i++) {
+	for (i = words; !error && i-- > 0;) {
+		if (counts && !i && !count_moved(buffer))
+			return -ECANCELED;
 		copied = copy[i];
 		if (load(old + i) != copied)
 			atomic_compare_exchange_strong((_Atomic uint64_t *)(at + i), &copied, load(old + i));
@@ -68,25 +134,61 @@ static int move_part(struct fxt_buffer *buffer, void *elsewhere, uint64_t *at, s
 	return error;
 }
 
-/* Makes the durable area, and the chunks that threads have or may get, a mapping of the file. The others of a
- * stream stay what they are, because nobody takes them again. */
-static int move_memory(struct fxt_buffer *buffer)
+static int move_durable(struct fxt_buffer *buffer, void *elsewhere, size_t at)
 {
-	size_t at, words;
+	size_t words = buffer->durable_words - at < FXT_CHUNK_WORDS ? buffer->durable_words - at
+								    : FXT_CHUNK_WORDS;
+
+	return move_part(buffer, elsewhere, buffer->durable + at, words, at * FXT_WORD_BYTES, false);
+}
+
+/* Writes the beginning of the durable area without the counts of losses, which go on in the memory until that
+ * part of it is the file. */
+static int write_beginning(struct fxt_buffer *buffer, uint64_t *copy)
+{
+	size_t counters = buffer->managed->counters_offset / FXT_WORD_BYTES;
+	size_t count = buffer->managed->counters_size / FXT_WORD_BYTES;
+	size_t words = buffer->durable_words < FXT_CHUNK_WORDS ? buffer->durable_words : FXT_CHUNK_WORDS;
+
+	copy_words(copy, buffer->durable, words);
+	if (count)
+		copy[counters] = fxt_filler(count);
+	return fxt_file_write(buffer->fd, 0, copy, words * FXT_WORD_BYTES);
+}
+
+/* Makes the durable area, and the chunks that threads have or may get, a mapping of the file. The others of a
+ * stream stay what they are, because nobody takes them again. The file gets its name, unless it has one, when
+ * it is a trace: what threads record from then on is in chunks that were moved, and the process may be
+ * killed. What the header says meanwhile is for whoever saves the memory then. */
+static int move_memory(struct fxt_buffer *buffer, bool *nameless)
+{
 	uint32_t i;
 	int error = 0;
 	void *elsewhere = fxt_sys_mmap(NULL, (size_t)2 * FXT_CHUNK_BYTES, PROT_READ | PROT_WRITE,
 				       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0, &error);
+	size_t at = (buffer->durable_words - 1) / FXT_CHUNK_WORDS * FXT_CHUNK_WORDS;
 
-	for (at = 0; !error && at < buffer->durable_words; at += words) {
-		words = buffer->durable_words - at < FXT_CHUNK_WORDS ? buffer->durable_words - at
-								     : FXT_CHUNK_WORDS;
-		error = move_part(buffer, elsewhere, buffer->durable + at, words, at * FXT_WORD_BYTES);
+	if (!step(buffer, FXT_STAYS, FXT_MOVES))
+		error = -ECANCELED;
+	for (; !error && at; at -= FXT_CHUNK_WORDS)
+		error = move_durable(buffer, elsewhere, at);
+	if (!error)
+		error = write_beginning(buffer, (uint64_t *)((char *)elsewhere + FXT_CHUNK_BYTES));
+	if (!error && *nameless) {
+		error = fxt_file_publish(buffer->fd, buffer->path);
+		*nameless = error;
 	}
-	for (i = 0; !error && i < buffer->limit; i++)
+	if (!error)
+		error = move_durable(buffer, elsewhere, 0);
+	if (!error && !step(buffer, FXT_MOVES, FXT_HAS_NAME))
+		error = -ECANCELED;
+	for (i = 0; !error && i < buffer->limit; i++) {
 		if (buffer->mode != FXT_STREAMING || buffer->past[i].saved_at != FXT_IS_SAVED)
 			error = move_part(buffer, elsewhere, fxt_buffer_chunk(buffer, i), FXT_CHUNK_WORDS,
-					  fxt_buffer_chunk_offset(buffer, i));
+					  fxt_buffer_chunk_offset(buffer, i), true);
+		else if (!count_moved(buffer))
+			error = -ECANCELED;
+	}
 	if (elsewhere)
 		fxt_sys_munmap(elsewhere, (size_t)2 * FXT_CHUNK_BYTES);
 	fxt_sys_madvise(buffer->durable, buffer->durable_words * FXT_WORD_BYTES, MADV_DONTDUMP);
@@ -115,7 +217,8 @@ static int make_file(struct fxt_buffer *buffer, uint32_t chunks)
 		buffer->device = status.st_dev;
 		buffer->inode = status.st_ino;
 		buffer->in_memory = !fxt_file_promises(fd);
-		error = buffer->in_memory ? fxt_buffer_save_new(buffer) : move_memory(buffer);
+		error = buffer->in_memory ? fxt_buffer_save_new(buffer)
+					  : move_memory(buffer, &nameless);
 	}
 	if (!error && nameless)
 		error = fxt_file_publish(fd, buffer->path);
@@ -157,6 +260,7 @@ static void become_own(struct fxt_buffer *buffer, uint32_t chunks)
 	atomic_store_explicit(&buffer->extended, chunks, memory_order_relaxed);
 	atomic_store_explicit(&buffer->failure, 0, memory_order_relaxed);
 	atomic_store_explicit(&buffer->retry_ns, 0, memory_order_relaxed);
+	atomic_store_explicit(&buffer->managed->leaving, FXT_HAS_LEFT, memory_order_release);
 	buffer->managed = NULL;
 	buffer->storage.ops = &fxt_buffer_ops;
 }
@@ -200,6 +304,7 @@ int fxt_buffer_leave_manager(struct fxt_buffer *buffer, const char *path)
 	durable = fxt_lock(&buffer->durable_lock);
 	fxt_buffer_lay_regions(buffer);
 	leave_out_free(buffer);
+	leave_out_taken(buffer);
 	if (fxt_opens_here())
 		error = make_file(buffer, leaving.chunks);
 	else
@@ -210,6 +315,10 @@ int fxt_buffer_leave_manager(struct fxt_buffer *buffer, const char *path)
 			buffer->fd = -1;
 		become_own(buffer, leaving.chunks);
 		fxt_file_settle(buffer);
+	} else if (atomic_load(&buffer->managed->leaving) == FXT_STAYS) {
+		/* No file can be made. The memory gets what it has room for, and may be saved in the end. */
+		buffer->is_kept = true;
+		atomic_store_explicit(&buffer->failure, 0, memory_order_relaxed);
 	}
 	fxt_unlock(&buffer->durable_lock, durable);
 	fxt_unlock(&buffer->extend_lock, extend);

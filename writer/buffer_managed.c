@@ -73,10 +73,16 @@ static int make_memory(uint64_t bytes)
 	return error;
 }
 
-/* Returns the size of what is in front of the durable area: the header and the table. */
-static uint64_t front_bytes(const struct fxt_buffer *buffer)
+/* Returns where the table of what was taken begins. */
+static uint64_t taken_offset(const struct fxt_buffer *buffer)
 {
 	return FXT_MANAGED_HEADER_BYTES + whole_pages(buffer->limit * sizeof(fxt_managed_entry));
+}
+
+/* Returns the size of what is in front of the durable area: the header and the tables. */
+static uint64_t front_bytes(const struct fxt_buffer *buffer)
+{
+	return taken_offset(buffer) + whole_pages(buffer->limit * sizeof(fxt_taken_entry));
 }
 
 /* Fills in the header except for the magic number, which is stored when everything else is complete. */
@@ -90,6 +96,7 @@ static void describe(struct fxt_buffer *buffer, const struct fxt_buffer_config *
 	header->durable_buffer_size = buffer->durable_words * FXT_WORD_BYTES;
 	header->rolling_buffer_size = (uint64_t)buffer->limit / 2 * FXT_CHUNK_BYTES;
 	header->table_offset = FXT_MANAGED_HEADER_BYTES;
+	header->taken_offset = taken_offset(buffer);
 	header->durable_offset = front_bytes(buffer);
 	header->rolling_offset = header->durable_offset + header->durable_buffer_size;
 	header->chunk_bytes = FXT_CHUNK_BYTES;
@@ -115,6 +122,7 @@ static int map_memory(struct fxt_buffer *buffer, const struct fxt_buffer_config 
 	buffer->managed = (struct fxt_managed_header *)base;
 	describe(buffer, config, total);
 	buffer->states = (fxt_managed_entry *)(base + buffer->managed->table_offset);
+	buffer->taken = (fxt_taken_entry *)(base + buffer->managed->taken_offset);
 	buffer->front_bytes = front_bytes(buffer);
 	buffer->durable = (uint64_t *)(base + buffer->managed->durable_offset);
 	for (i = 0; i < windows; i++)
@@ -228,7 +236,7 @@ static bool is_half_saved(struct fxt_buffer *buffer, uint32_t pass)
 	enum fxt_managed_state state;
 
 	fxt_managed_hear_all(buffer);
-	if (fxt_managed_is_over(buffer))
+	if (fxt_managed_is_over(buffer) || buffer->is_kept)
 		return false;
 	if (fxt_managed_may_talk(buffer))
 		return buffer->saved_wraps == pass;
@@ -280,7 +288,7 @@ static int why_none(struct fxt_buffer *buffer, uint64_t now_ns)
 {
 	uint32_t saves = atomic_load(&buffer->managed->saves);
 
-	if (buffer->full_bytes)
+	if (buffer->full_bytes || buffer->is_kept)
 		return 0;
 	if (atomic_exchange(&buffer->seen_saves, saves) != saves || fxt_managed_may_talk(buffer))
 		buffer->stuck_ns = now_ns;
@@ -350,6 +358,19 @@ static void populate(struct fxt_buffer *buffer, uint32_t number)
 		fxt_sys_madvise(fxt_buffer_chunk(buffer, number), FXT_CHUNK_BYTES, MADV_POPULATE_WRITE);
 }
 
+/* Returns how many of the events of a ring's chunk nobody has, now that it begins a new turn: what the
+ * manager has taken is in the archive. */
+static uint32_t overwritten_of(struct fxt_buffer *buffer, uint32_t number, uint32_t turn)
+{
+	uint32_t events = buffer->past[number].events;
+	struct fxt_taken taken = fxt_taken_unpack(atomic_exchange(
+		&buffer->taken[number], fxt_taken_pack((struct fxt_taken){.turn = turn})));
+
+	if (taken.turn != ((turn - 1) & FXT_TAKEN_TURN_MASK))
+		return events;
+	return taken.events < events ? events - taken.events : 0;
+}
+
 /* Makes the chunk the caller's, in a new turn, if it is free. A chunk that `is_oldest`, which the ring has
  * given, may also be full or saved. Returns false otherwise: the thread may have slept for whole passes since
  * it got the chunk's number. The new turn is stored before anything is stored to the chunk, and
@@ -371,9 +392,13 @@ static bool hand_out(struct fxt_buffer *buffer, uint32_t number, bool is_oldest,
 		populate(buffer, number);
 	*chunk = (struct fxt_chunk){.base = fxt_buffer_chunk(buffer, number), .words = FXT_CHUNK_WORDS,
 				    .number = number};
-	if (state == FXT_MANAGED_FULL) {
-		chunk->overwritten = past->events;
-		chunk->overwritten_ns = past->last_ns;
+	if (buffer->mode == FXT_CIRCULAR) {
+		uint32_t overwritten = overwritten_of(buffer, number, turn);
+
+		if (state == FXT_MANAGED_FULL) {
+			chunk->overwritten = overwritten;
+			chunk->overwritten_ns = past->last_ns;
+		}
 	}
 	past->events = 0;
 	fxt_chunk_empty(chunk->base, FXT_CHUNK_WORDS);
@@ -506,7 +531,9 @@ static int failure(const struct fxt_storage *storage)
 	int error = atomic_load_explicit(&buffer->failure, memory_order_relaxed);
 
 	/* Another thread may have begun a pass since this one found no chunk. */
-	return !error && buffer->mode == FXT_STREAMING && !buffer->full_bytes ? -EAGAIN : error;
+	if (!error && buffer->mode == FXT_STREAMING && !buffer->full_bytes && !buffer->is_kept)
+		return -EAGAIN;
+	return error;
 }
 
 static uint64_t none_before(const struct fxt_storage *storage)

@@ -12,7 +12,7 @@ enum { HEAR_NS = 1000 * 1000 };         /* the least time between two looks for 
  * extend_lock. */
 static void end_with(struct fxt_buffer *buffer, int error)
 {
-	if (atomic_load_explicit(&buffer->failure, memory_order_relaxed) != -ESHUTDOWN)
+	if (!buffer->is_kept && atomic_load_explicit(&buffer->failure, memory_order_relaxed) != -ESHUTDOWN)
 		atomic_store_explicit(&buffer->failure, error, memory_order_relaxed);
 }
 
@@ -48,6 +48,8 @@ static bool has_connection(struct fxt_buffer *buffer)
 
 bool fxt_managed_may_talk(struct fxt_buffer *buffer)
 {
+	if (buffer->is_kept)
+		return false;
 	if (!fxt_is_forbidden(FXT_NO_TALK))
 		return has_connection(buffer);
 	if (is_gone(buffer) && buffer->manager_word)
@@ -74,8 +76,12 @@ void fxt_managed_hear_all(struct fxt_buffer *buffer)
 	while (!fxt_managed_is_over(buffer) && fxt_managed_may_talk(buffer)) {
 		bytes = FXT_SYSCALL6(SYS_recvfrom, buffer->fd, &packet, sizeof(packet), MSG_DONTWAIT, NULL,
 				     NULL);
-		if (bytes == -EAGAIN)
+		if (bytes == -EAGAIN) {
+			/* Its heir may hold the connection for a moment still. */
+			if (buffer->manager_word && is_gone(buffer))
+				end_with(buffer, -EPIPE);
 			return;
+		}
 		if (bytes == -EINTR)
 			continue;
 		if (bytes != (long)sizeof(packet))

@@ -43,7 +43,7 @@
  * The memory is a memfd that is sealed against shrinking and growing, so that no access to it can fail. It
  * takes up only what was written to, and the manager may free parts of it that have no records any more:
  *
- *      [ header, 1 page | table | durable area | rolling buffer 0 | rolling buffer 1 ]
+ *      [ header, 1 page | table | table of takings | durable area | rolling buffer 0 | rolling buffer 1 ]
  *
  * The durable area is that of the trace file (buffer.h). The two rolling buffers consist of chunks. The
  * table has one state for each chunk. A chunk passes from one side to the other by its state alone:
@@ -226,6 +226,14 @@ struct fxt_managed_header {
 	 * word (FUTEX_WAIT), if the provider says that there are any. */
 	_Atomic uint32_t saves;
 	_Atomic uint32_t sleepers;
+	/* How far the provider has left a manager that is gone: enum fxt_managed_leaving in the low byte, and
+	 * above that the number of chunks, from the first on, that a file of its own has by now. */
+	_Atomic uint32_t leaving;
+	/* Where the table of what the manager has taken of each chunk is (0: there is none). Whoever comes
+	 * after a manager that was killed reads it. The manager counts its passes over the memory: what it
+	 * took in a pass up to this one is in the archive. */
+	uint64_t taken_offset;
+	_Atomic uint32_t saved_pass;
 };
 
 /* So many chunks of each rolling buffer a streaming provider is granted at first, and so many where there is
@@ -259,6 +267,60 @@ enum fxt_managed_state {
 };
 
 typedef _Atomic uint32_t fxt_managed_entry;
+
+/* FXT_MOVES: the provider makes the file. FXT_HAS_NAME: the file is there, with the counts of losses, and
+ * gets chunk after chunk. FXT_HAS_LEFT: it has everything. FXT_TAKEN_OVER is added when the provider is over
+ * by whoever saves the rest of the memory: a helper of the provider's that still moves chunks stops then. */
+enum fxt_managed_leaving { FXT_STAYS, FXT_MOVES, FXT_HAS_NAME, FXT_HAS_LEFT, FXT_TAKEN_OVER = 0x80 };
+enum { FXT_LEAVING_MASK = 0x7f, FXT_MOVED_SHIFT = 8 };
+
+/* What the manager has taken of a chunk in a turn, in one word: so many words, with so many events of the
+ * program's; the last of them in this pass, and those `before` in earlier ones. In a ring the provider puts
+ * the new turn in its place when it empties the chunk, and counts as overwritten what was not taken. So the
+ * manager changes the word after it has copied the records, and takes them only if the turn is the same.
+ *
+ * Of turn and pass the word has the lower bits: the turn is at most one behind that of the chunk. */
+typedef _Atomic uint64_t fxt_taken_entry;
+
+struct fxt_taken {
+	uint32_t turn, words, before, events, pass;
+};
+
+enum {
+	FXT_TAKEN_TURN_MASK = 0xfff,
+	FXT_TAKEN_WORDS_MASK = 0x1fff,
+	FXT_TAKEN_EVENTS_MOST = 0x7ff,
+	FXT_TAKEN_PASS_MASK = 0x7fff,
+};
+
+static inline uint64_t fxt_taken_pack(struct fxt_taken t)
+{
+	uint32_t events = t.events < FXT_TAKEN_EVENTS_MOST ? t.events : FXT_TAKEN_EVENTS_MOST;
+
+	return (uint64_t)(t.turn & FXT_TAKEN_TURN_MASK) << 52 | (uint64_t)t.words << 39 |
+	       (uint64_t)t.before << 26 | (uint64_t)events << 15 | (t.pass & FXT_TAKEN_PASS_MASK);
+}
+
+static inline struct fxt_taken fxt_taken_unpack(uint64_t word)
+{
+	return (struct fxt_taken){
+		.turn = (uint32_t)(word >> 52),
+		.words = word >> 39 & FXT_TAKEN_WORDS_MASK,
+		.before = word >> 26 & FXT_TAKEN_WORDS_MASK,
+		.events = word >> 15 & FXT_TAKEN_EVENTS_MOST,
+		.pass = word & FXT_TAKEN_PASS_MASK,
+	};
+}
+
+/* Returns how many words of a chunk that is in this turn are in the archive, if the manager is gone. */
+static inline uint32_t fxt_taken_words(uint64_t word, uint32_t turn, uint32_t saved_pass)
+{
+	struct fxt_taken t = fxt_taken_unpack(word);
+
+	if (t.turn != (turn & FXT_TAKEN_TURN_MASK))
+		return 0;
+	return t.pass == ((saved_pass + 1) & FXT_TAKEN_PASS_MASK) ? t.before : t.words;
+}
 
 static inline enum fxt_managed_state fxt_managed_state_of(uint32_t entry)
 {

@@ -298,6 +298,9 @@ static void leave_manager(void)
 				: -ENAMETOOLONG;
 		if (!error)
 			fxt_log("the manager is gone: the trace goes on in %s", fxt_agent.buffer.path);
+		else if (fxt_agent.buffer.is_kept)
+			fxt_log("the manager is gone, and there can be no file: %s: %s; what memory has room "
+				"for is saved when the program ends", path, fxt_error_name(error));
 		else if (stop("the manager is gone"))
 			fxt_log("the manager is gone, and what it had not saved cannot be written: %s: %s",
 				path, fxt_error_name(error));

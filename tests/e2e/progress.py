@@ -5,8 +5,6 @@ tests/apps/progress.c, the program, says how far each thread has come.
 
     progress.py kill ROUNDS     SIGKILL at random moments, over modes, 1 to 64 threads, with and without forks
     progress.py manage ROUNDS   the same under fxt serve, which saves the traces into an archive
-    progress.py orphan ROUNDS   fxt serve is killed at random moments, and the programs go on in files of
-                                their own, until they end or are killed too
     progress.py packets N       N buffers are saved by a manager that knows the specification alone, which
                                 then stops the program; and the other modes
     progress.py ring SECONDS    eight threads at full speed in a small ring: its size, the program's memory,
@@ -88,20 +86,19 @@ def check(path, *how):
     return True
 
 
-def steps(path, may_be_cut=False, counted="dropped"):
+def steps(path):
     """Returns the numbered calls of each thread, and how many records are counted as lost."""
     found, dropped = collections.defaultdict(list), {}
-    with subprocess.Popen([FXT, "dump", "--json", path], stdout=subprocess.PIPE,
-                          stderr=subprocess.DEVNULL if may_be_cut else None) as dump:
+    with subprocess.Popen([FXT, "dump", "--json", path], stdout=subprocess.PIPE) as dump:
         for line in dump.stdout:
             record = json.loads(line)
             if record["type"] == "complete" and record["name"] == "calloc" and record["args"]["size"] == 0:
                 found[record["pid"], record["tid"]].append(record["args"]["nmemb"])
             elif record["type"] == "complete" and record["name"] == "truncate":
                 found[record["pid"], record["tid"]].append(record["args"]["length"])
-            elif record["type"] == "counter" and record["name"].startswith(counted):
+            elif record["type"] == "counter" and record["name"].startswith("dropped"):
                 dropped[record["name"], record.get("id")] = record["args"]["records"]
-    if dump.returncode and not may_be_cut:
+    if dump.returncode:
         fail(f"{path}: fxt dump failed")
     # Chunks do not lie in the file in the order of time.
     return {thread: sorted(calls) for thread, calls in found.items()}, sum(dropped.values())
@@ -209,59 +206,6 @@ def manage(rounds):
     print(f"{rounds} kills under fxt serve")
 
 
-def orphan(rounds):
-    """What the programs have told of is in the archive or in their own files, or counted there. A program
-    that has ended when fxt serve is killed may have had no time to be saved, which docs/manager.md says."""
-    over = 0
-    for i, mode, threads, children in plan_of(rounds):
-        size, wait = "64" if mode == "streaming" and i % 2 else "5", random.choice(("wait", "drop"))
-        manager = Manager("-m", mode, "-b", size)
-        program = Program(threads, 16, children, FXT_MANAGER=manager.path, FXT_ON_FULL=wait,
-                          FXT_SIGNAL="USR2")
-        ending = random.choice(("end", "kill", "both"))
-        what = (f"round {i}, {mode}, {size} MB, {wait}, {threads} threads, {children} children, {ending}, "
-                f"the program's FXT_SEED={program.seed}")
-        program.read_reports(random.randrange(100000))
-        manager.process.kill()
-        if ending == "both":
-            program.kill()
-        gone = {pid for pid, _ in program.final}
-        manager.process.wait()
-        if ending != "both":
-            # Whoever notices first makes the file, and that is when a thread turns to another chunk.
-            while any(not os.path.exists(f"trace/{pid}.fxt") for pid, _ in program.last.keys()
-                      if pid not in gone and pid not in {pid for pid, _ in program.final}):
-                program.read_reports(sum(program.last.values()) + 1000)
-            program.read_reports(sum(program.last.values()) + random.randrange(60000))
-            program.kill() if ending == "kill" else program.end()
-        how = ["--allow-tail", *["--ring"] * (mode == "circular")]
-        paths = ["manager.fxt", *(f"trace/{name}" for name in os.listdir("trace") if "snapshot" not in name)]
-        found, dropped = collections.defaultdict(set), 0
-        for path in paths:
-            if not check(path, *how):
-                fail(what)
-            calls, records = steps(path, path == "manager.fxt", ("dropped", "overwritten"))
-            # A count in the archive is an earlier one, unless the process has no file of its own.
-            dropped += records
-            for thread, numbers in calls.items():
-                found[thread].update(numbers)
-        missing = 0
-        for thread, told in program.last.items():
-            numbers = found.get(thread, set())
-            # A child with a short life may have ended before, although it was heard of later.
-            if thread[0] in gone or (told == program.every and thread in program.final and
-                                     not os.path.exists(f"trace/{thread[0]}.fxt")):
-                over += not numbers.issuperset(range(1, told + 1))
-                continue
-            missing += len(set(range(1, told + 1)).difference(numbers))
-        # Nobody can count what both knew who were killed at once: the last chunks, which nobody has saved.
-        if missing > dropped and ending != "both":
-            fail(f"{what}: {missing} calls that were told of are nowhere, {dropped} records are counted")
-        if failures > 5:
-            break
-    print(f"{rounds} kills of fxt serve, {over} threads of programs that had ended before are not whole")
-
-
 def packets(switches):
     """Runs the program under manager.py, which ends when it has seen all that it knows of the protocol."""
     for mode, threads in ("streaming", 3), ("circular", 5), ("oneshot", 2):
@@ -352,7 +296,7 @@ def ring(seconds):
 
 
 random.seed(SEED)
-kinds = {"kill": kill, "manage": manage, "orphan": orphan, "packets": packets, "ring": ring}
+kinds = {"kill": kill, "manage": manage, "packets": packets, "ring": ring}
 kinds[sys.argv[1]](int(sys.argv[2]))
 if failures:
     print(f"progress.py was run with FXT_SEED={SEED}", file=sys.stderr)

@@ -1,8 +1,8 @@
 #!/bin/bash
 # fxt serve saves the traces of programs that connect to it. Programs are killed under it, and it is killed
 # itself. A manager that knows the specification alone takes its place. managed.sh has the providers that do,
-# and those that lie. FXT_KILLS is how many programs are killed, FXT_MANAGER_KILLS how often fxt serve is, and
-# FXT_ORPHANS how often it is next to programs with threads and children: 1000 take an hour.
+# and those that lie. FXT_KILLS is how many programs are killed, and FXT_MANAGER_KILLS how often fxt serve is;
+# kills.sh kills both, with threads and children.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
@@ -20,7 +20,6 @@ helper()
 
 helper progress.py packets 100
 helper progress.py manage "${FXT_KILLS:-20}"
-helper progress.py orphan "${FXT_ORPHANS:-8}"
 
 # -- Programs --------------------------------------------------------------------------------------
 

@@ -282,16 +282,20 @@ void fxt_archive_flush(struct fxt_archive *a)
 	a->used = 0;
 }
 
-/* Copies the whole file to where it is to be. */
-static void transfer(struct fxt_archive *a)
+bool fxt_archive_transfer(int fd, int final_fd)
 {
 	off_t from = 0;
 	ssize_t bytes;
 
 	do {
-		bytes = sendfile(a->final_fd, a->fd, &from, 1 << 30);
+		bytes = sendfile(final_fd, fd, &from, 1 << 30);
 	} while (bytes > 0 || (bytes < 0 && errno == EINTR));
-	if (bytes < 0) {
+	return !bytes;
+}
+
+static void transfer(struct fxt_archive *a)
+{
+	if (!fxt_archive_transfer(a->fd, a->final_fd)) {
 		fxt_error(a->path, "%s; it is not whole", strerror(errno));
 		a->has_failed = true;
 	}

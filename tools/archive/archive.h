@@ -47,6 +47,9 @@ struct fxt_archive {
 	struct fxt_archive_lost lost;   /* what was not written */
 };
 
+/* Copies the whole file `fd` to `final_fd`, where it is to be. Returns false with errno. */
+bool fxt_archive_transfer(int fd, int final_fd);
+
 /* Creates the file, which may not exist, readable and writable by its owner alone; compressed if `packs`.
  * Returns false after a message. */
 bool fxt_archive_open(struct fxt_archive *a, const char *path, bool packs);

@@ -170,10 +170,12 @@ static void remove_oldest(struct fxt_archive *a)
 
 /* -- Turning ------------------------------------------------------------------------------------- */
 
-static bool is_due(const struct fxt_archive *a, uint64_t now_ns)
+bool fxt_archive_keep_is_due(const struct fxt_archive *a, uint64_t now_ns)
 {
 	const struct fxt_archive_keep *k = a->keep;
 
+	if (a->has_failed)
+		return fxt_archive_has_room(a);
 	if (a->bytes + a->used >= (k->next == 1 ? k->wish.first_bytes : k->wish.bytes))
 		return true;
 	return k->wish.age_ns && a->bytes >= FEWEST_BYTES &&
@@ -211,7 +213,7 @@ bool fxt_archive_keep_turn(struct fxt_archive *a, uint64_t now_ns)
 		return false;
 	if (!k->begun_ns)
 		k->begun_ns = now_ns;
-	turns = a->has_failed || is_due(a, now_ns);
+	turns = fxt_archive_keep_is_due(a, now_ns);
 	if (turns)
 		begin_file(a, now_ns);
 	while (k->oldest < k->next &&

@@ -36,6 +36,9 @@ struct fxt_archive_keep_wish {
 /* Makes the archive keep that alone. Called after fxt_archive_open(). */
 void fxt_archive_keep_begin(struct fxt_archive *a, const struct fxt_archive_keep_wish *wish);
 
+/* Returns whether it is time for another file. `now_ns` is of CLOCK_MONOTONIC. */
+bool fxt_archive_keep_is_due(const struct fxt_archive *a, uint64_t now_ns);
+
 /* Begins another file if it is time, and removes what has become too old. `now_ns` is of CLOCK_MONOTONIC.
  * Returns whether another file was begun: then the caller has to say the names of the providers and their
  * strings again. */

@@ -5,6 +5,7 @@
 #endif
 
 #include "client_parts.h"
+#include "heir.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -90,6 +91,7 @@ bool fxt_client_outlives(struct fxt_client *p)
 		return false;
 	close(p->fd);
 	p->fd = -1;
+	fxt_heir_loses_connection(p);
 	p->is_mute = true;
 	return true;
 }
@@ -228,6 +230,7 @@ void fxt_client_end(struct fxt_client *p, struct fxt_session *session)
 		fxt_client_terminate(p, session);
 		fxt_gates_give_back(&session->gates, p->page);
 	}
+	fxt_heir_forgets(p);
 	if (p->memory)
 		munmap(p->memory, p->bytes);
 	if (p->fd >= 0)

@@ -28,6 +28,7 @@ struct fxt_client_losses {
 /* The indices of the names of the counters of losses, in the provider's table of strings. */
 struct fxt_client_names {
 	bool is_read;
+	uint16_t agent;                 /* of the category of the agent's own events; 0: there is none */
 	unsigned count;
 	struct fxt_client_name {
 		uint16_t index;
@@ -69,7 +70,13 @@ struct fxt_client {
 	unsigned char *memory;
 	uint64_t bytes, durable_offset, durable_bytes, rolling_offset, counters_offset, counters_bytes;
 	fxt_managed_entry *table;
+	fxt_taken_entry *taken;         /* NULL: the provider has no such table */
 	uint32_t chunks;
+
+	/* Of a provider that was leaving: the counts of losses and so many chunks, from the first on, are in
+	 * a file of its own. */
+	uint32_t moved_chunks;
+	bool has_moved;
 
 	bool is_named;                  /* the archive has its name */
 	uint64_t durable_saved;         /* how far the durable area is in the archive, in bytes */
@@ -78,6 +85,7 @@ struct fxt_client {
 		uint32_t seen_turn;     /* it has been counted up to this turn */
 		bool is_unsaved;        /* which has records that would be lost if it were overwritten */
 		uint32_t file;          /* the number of the file that it is in */
+		bool is_whole;          /* it was full then */
 	} *saved;
 	struct fxt_budget budget;       /* what it costs, in a session that has a budget */
 	bool is_mute;                   /* it may send and hear nothing any more */
@@ -93,6 +101,7 @@ struct fxt_client {
 	/* the request to save a rolling buffer that is not answered: no more of the provider is to be saved,
 	 * or its version is not known yet; its `request` is 0 if there is none */
 	struct fxt_packet unanswered;
+	struct fxt_bequest *bequest;    /* what the manager's heir has of it (heir.h); NULL: nothing */
 };
 
 /* Makes a provider of a connection that was accepted, which it owns from then on. `now_ns` is the time by
@@ -144,6 +153,9 @@ uint64_t fxt_client_written(struct fxt_client *p);
 /* Notes which turn a chunk has: those since the last look were overwritten. client_save.c calls this before
  * it saves or clears a chunk. */
 void fxt_client_note_turn(struct fxt_client *p, uint32_t number, uint32_t turn);
+
+/* Returns how many of the records are events that the provider counts: those of the program that are over. */
+uint32_t fxt_client_events(struct fxt_client *p, const uint64_t *words, size_t count);
 
 /* Begins to count what the provider writes and loses, as a session begins. */
 void fxt_client_count_anew(struct fxt_client *p);

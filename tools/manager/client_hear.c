@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "client_parts.h"
+#include "heir.h"
 #include "tools/printing/print.h"
 #include "writer/buffer.h"
 
@@ -73,6 +74,7 @@ static void enroll(struct fxt_client *p, struct fxt_session *session)
 {
 	p->id = fxt_session_new_id(session, (uint32_t)p->pid);
 	p->budget = (struct fxt_budget){0};
+	fxt_heir_wants(p);
 }
 
 /* Gives a forked child the word that its parent was told. */

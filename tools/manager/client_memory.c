@@ -11,6 +11,7 @@
 #include <sys/vfs.h>
 
 #include "client_parts.h"
+#include "heir.h"
 #include "tools/common/message.h"
 #include "writer/buffer.h"
 
@@ -40,13 +41,16 @@ static bool read_header(struct fxt_client *p)
 	p->counters_offset = h.counters_offset;
 	p->counters_bytes = h.counters_size;
 	p->table = (fxt_managed_entry *)(p->memory + h.table_offset);
+	p->taken = h.taken_offset ? (fxt_taken_entry *)(p->memory + h.taken_offset) : NULL;
 	return h.rolling_buffer_size == rolling / 2 && h.durable_buffer_size <= FXT_DURABLE_MAX_BYTES &&
 	       h.table_offset >= sizeof(h) && h.durable_offset >= sizeof(h) &&
-	       h.rolling_offset >= sizeof(h) &&
-	       (h.table_offset | h.durable_offset | h.rolling_offset | h.durable_buffer_size) %
-			       FXT_WORD_BYTES == 0 &&
+	       h.rolling_offset >= sizeof(h) && (!p->taken || h.taken_offset >= sizeof(h)) &&
+	       (h.taken_offset | h.table_offset | h.durable_offset | h.rolling_offset |
+		h.durable_buffer_size) % FXT_WORD_BYTES == 0 &&
 	       (h.counters_offset | h.counters_size) % FXT_WORD_BYTES == 0 &&
 	       lies_within(h.table_offset, h.chunk_count * sizeof(fxt_managed_entry), p->bytes) &&
+	       (!p->taken ||
+		lies_within(h.taken_offset, h.chunk_count * sizeof(fxt_taken_entry), p->bytes)) &&
 	       lies_within(h.durable_offset, h.durable_buffer_size, p->bytes) &&
 	       lies_within(h.rolling_offset, rolling, p->bytes) &&
 	       lies_within(h.counters_offset, h.counters_size, h.durable_buffer_size);
@@ -63,6 +67,29 @@ static uint64_t most_bytes(const struct fxt_client *p, const struct fxt_session 
 		wanted = fxt_session_buffer_bytes(session, p->name);
 
 	return wanted ? 2 * wanted + (4 << 20) : most;
+}
+
+/* Finds what an earlier manager has saved of the memory, and what is in a file of the provider's own. */
+static void find_saved(struct fxt_client *p)
+{
+	const struct fxt_managed_header *header = (const struct fxt_managed_header *)p->memory;
+	uint32_t pass = atomic_load_explicit(&header->saved_pass, memory_order_acquire);
+	uint32_t leaving = atomic_load_explicit(&header->leaving, memory_order_acquire);
+
+	p->has_moved = (leaving & FXT_LEAVING_MASK) >= FXT_HAS_NAME;
+	p->moved_chunks = leaving >> FXT_MOVED_SHIFT;
+	for (uint32_t i = 0; i < p->chunks && p->taken; i++) {
+		p->saved[i].turn = atomic_load_explicit(&p->table[i], memory_order_acquire) >> 8;
+		p->saved[i].words = i < p->moved_chunks
+					    ? FXT_CHUNK_WORDS
+					    : fxt_taken_words(atomic_load_explicit(&p->taken[i],
+										   memory_order_acquire),
+							      p->saved[i].turn, pass);
+		if (p->saved[i].words > FXT_CHUNK_WORDS)
+			p->saved[i].words = 0;
+		/* What defines the rest is in another file. */
+		p->saved[i].file = UINT32_MAX;
+	}
 }
 
 const char *fxt_client_map(struct fxt_client *p, const struct fxt_session *session, int fd, uint64_t bytes)
@@ -96,6 +123,8 @@ const char *fxt_client_map(struct fxt_client *p, const struct fxt_session *sessi
 		return "the header of its memory is wrong";
 	}
 	p->saved = fxt_alloc(p->chunks, sizeof(*p->saved));
+	find_saved(p);
 	fxt_memory_begin(p, session);
+	fxt_heir_gets(session->heir, p, fd);
 	return NULL;
 }

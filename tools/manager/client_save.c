@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "client_parts.h"
+#include "heir.h"
 #include "trace_session.h"
 #include "tools/common/message.h"
 #include "writer/buffer.h"
@@ -124,6 +125,33 @@ static void append_definitions(struct fxt_client *p, struct fxt_session *session
 	}
 }
 
+/* Tells the provider that records of a chunk are taken: the `count` words from word `from` on. Returns false
+ * if a ring's provider has emptied the chunk: it counts them as overwritten then, so they may not be saved.
+ * `word` is what was said of the chunk before they were copied. */
+static bool take(struct fxt_client *p, uint32_t number, uint32_t turn, uint64_t word, const uint64_t *records,
+		 size_t from, size_t count)
+{
+	struct fxt_taken taken;
+
+	if (!p->taken)
+		return true;
+	taken = fxt_taken_unpack(word);
+	if (taken.turn != (turn & FXT_TAKEN_TURN_MASK))
+		taken = (struct fxt_taken){.turn = turn};
+	taken.events += fxt_client_events(p, records, count);
+	taken.before = (uint32_t)from;
+	taken.words = (uint32_t)(from + count);
+	taken.pass = atomic_load_explicit(&header_of(p)->saved_pass, memory_order_relaxed) + 1;
+	return atomic_compare_exchange_strong(&p->taken[number], &word, fxt_taken_pack(taken));
+}
+
+/* Writes to the archive what was saved, and says so. */
+static void end_pass(struct fxt_client *p, struct fxt_session *session, bool is_end)
+{
+	fxt_archive_flush(&session->archive);
+	fxt_heir_saved(session, p, is_end);
+}
+
 /* Saves what a chunk has in addition to what was saved of it. The provider may empty the chunk meanwhile;
  * then what was copied is of no use, and it is copied again. */
 static void save_chunk(struct fxt_client *p, struct fxt_session *session, uint32_t number)
@@ -132,6 +160,7 @@ static void save_chunk(struct fxt_client *p, struct fxt_session *session, uint32
 	struct fxt_client_chunk *saved = &p->saved[number];
 	enum fxt_managed_state state;
 	uint32_t entry, turn;
+	uint64_t word;
 	size_t from, to, end;
 	unsigned tries = 0;
 	bool is_damaged;
@@ -143,6 +172,7 @@ static void save_chunk(struct fxt_client *p, struct fxt_session *session, uint32
 		if (tries++ == TRIES || (state != FXT_MANAGED_HELD && state != FXT_MANAGED_FULL))
 			return;
 		from = saved->turn == turn ? saved->words : 0;
+		word = p->taken ? atomic_load(&p->taken[number]) : 0;
 		is_damaged = false;
 		if (state == FXT_MANAGED_HELD) {
 			to = copy_committed(copy, chunk_of(p, number), from, &is_damaged);
@@ -151,7 +181,8 @@ static void save_chunk(struct fxt_client *p, struct fxt_session *session, uint32
 			memcpy(copy + from, chunk_of(p, number) + from, (to - from) * FXT_WORD_BYTES);
 		}
 		atomic_thread_fence(memory_order_acquire);
-	} while (atomic_load_explicit(&p->table[number], memory_order_relaxed) >> 8 != turn);
+	} while (atomic_load_explicit(&p->table[number], memory_order_relaxed) >> 8 != turn ||
+		 (from < to && !take(p, number, turn, word, copy + from, from, to - from)));
 	session->archive.damaged += is_damaged;
 	/* This comes after the records were read, so that the strings that they need come first. */
 	save_durable(p, session);
@@ -166,10 +197,23 @@ static void save_chunk(struct fxt_client *p, struct fxt_session *session, uint32
 	fxt_client_note_turn(p, number, turn);
 	saved->turn = turn;
 	saved->words = (uint32_t)(from + end);
+	saved->is_whole = state == FXT_MANAGED_FULL;
 	saved->file = session->files;
 	saved->is_unsaved &= state != FXT_MANAGED_FULL;
-	if (state == FXT_MANAGED_FULL && session->config.mode == FXT_BUFFERING_CIRCULAR)
-		atomic_compare_exchange_strong(&p->table[number], &entry, turn << 8 | FXT_MANAGED_SAVED);
+}
+
+/* Marks the full chunks of a ring that were saved: the archive has them. */
+static void mark_saved(struct fxt_client *p)
+{
+	for (uint32_t i = 0; i < p->chunks; i++) {
+		uint32_t entry = atomic_load_explicit(&p->table[i], memory_order_acquire);
+
+		/* One that was filled after it was looked at has more. */
+		if (fxt_managed_state_of(entry) == FXT_MANAGED_FULL && p->saved[i].turn == entry >> 8 &&
+		    p->saved[i].is_whole)
+			atomic_compare_exchange_strong(&p->table[i], &entry,
+						       (entry & ~0xffu) | FXT_MANAGED_SAVED);
+	}
 }
 
 /* -- Pages ------------------------------------------------------------------------------------- */
@@ -265,6 +309,8 @@ static void save_pages(struct fxt_client *p, struct fxt_session *session, uint32
 	const uint64_t *pages = fxt_client_pages(p, number);
 	size_t at, words;
 
+	if (number < p->moved_chunks)
+		return;
 	for (at = 0; pages && at < FXT_CHUNK_WORDS; at += words ? words : FXT_SMALL_PAGE_WORDS) {
 		words = fxt_client_copy_pages(copy, pages + at, FXT_CHUNK_WORDS - at);
 		session->archive.damaged += !words;
@@ -285,10 +331,13 @@ static void tell_saved(struct fxt_client *p)
 
 /* Goes on in another file if the present one is large enough, so that none is much larger than it should
  * be. A file of a rotation has all that was saved at once. */
-static void turn(struct fxt_session *session)
+static void turn(struct fxt_client *p, struct fxt_session *session)
 {
-	if (session->archive.keep)
-		fxt_session_rotate(session);
+	if (!session->archive.keep || !fxt_archive_keep_is_due(&session->archive, fxt_now_ns()))
+		return;
+	/* What was written to a file that is closed cannot be taken back. */
+	end_pass(p, session, false);
+	fxt_session_rotate(session);
 }
 
 void fxt_client_save_half(struct fxt_client *p, struct fxt_session *session, unsigned half)
@@ -300,12 +349,12 @@ void fxt_client_save_half(struct fxt_client *p, struct fxt_session *session, uns
 		full[i] = atomic_load_explicit(&p->table[first + i], memory_order_acquire);
 		if (fxt_managed_state_of(full[i]) == FXT_MANAGED_FULL && p->id) {
 			save_chunk(p, session, first + i);
-			turn(session);
+			turn(p, session);
 		}
 	}
 	/* The provider gets its chunks back once they are in the file, because the manager may be killed. */
 	if (p->id)
-		fxt_archive_flush(&session->archive);
+		end_pass(p, session, false);
 	for (i = 0; i < p->chunks / 2; i++)
 		if (fxt_managed_state_of(full[i]) == FXT_MANAGED_FULL)
 			atomic_compare_exchange_strong(&p->table[first + i], &full[i],
@@ -324,7 +373,7 @@ void fxt_client_save(struct fxt_client *p, struct fxt_session *session, bool is_
 	save_durable(p, session);
 	for (i = 0; i < p->chunks; i++) {
 		save_chunk(p, session, i);
-		turn(session);
+		turn(p, session);
 	}
 	if (is_end) {
 		save_durable(p, session);
@@ -332,9 +381,13 @@ void fxt_client_save(struct fxt_client *p, struct fxt_session *session, bool is_
 		 * other order it would be there twice, as a call in progress and with its end. */
 		for (i = 0; i < p->chunks; i++)
 			save_pages(p, session, i);
-		save_durable_part(p, session, p->counters_offset, p->counters_offset + p->counters_bytes);
+		if (!p->has_moved)
+			save_durable_part(p, session, p->counters_offset,
+					  p->counters_offset + p->counters_bytes);
 	}
-	fxt_archive_flush(&session->archive);
+	end_pass(p, session, is_end);
+	if (session->config.mode == FXT_BUFFERING_CIRCULAR)
+		mark_saved(p);
 }
 
 void fxt_client_clear(struct fxt_client *p, const struct fxt_session *session, bool is_new)
@@ -353,6 +406,12 @@ void fxt_client_clear(struct fxt_client *p, const struct fxt_session *session, b
 		fxt_client_note_turn(p, i, entry >> 8);
 		p->saved[i].turn = entry >> 8;
 		p->saved[i].words = FXT_CHUNK_WORDS;
+		/* A ring counts none of that as overwritten. */
+		if (p->taken)
+			atomic_store(&p->taken[i],
+				     fxt_taken_pack((struct fxt_taken){
+					     .turn = entry >> 8, .words = FXT_CHUNK_WORDS,
+					     .before = FXT_CHUNK_WORDS, .events = FXT_TAKEN_EVENTS_MOST}));
 		p->saved[i].is_unsaved = false;
 		if (state == FXT_MANAGED_FULL || (state == FXT_MANAGED_SAVED && is_new))
 			atomic_compare_exchange_strong(&p->table[i], &entry,

@@ -33,13 +33,15 @@ static const uint64_t *chunk_of(const struct fxt_client *p, uint32_t number)
 
 /* -- Losses ------------------------------------------------------------------------------------- */
 
-/* Notes a name if it is that of a counter of losses. */
+/* Notes a name if it is that of a counter of losses, or of the agent's category. */
 static void note_name(void *context, uint16_t index, const char *text, size_t bytes)
 {
-	static const char dropped[] = "dropped", overwritten[] = "overwritten";
+	static const char dropped[] = "dropped", overwritten[] = "overwritten", agent[] = "agent";
 	struct fxt_client_names *names = context;
 	bool is_overwritten;
 
+	if (bytes == sizeof(agent) - 1 && memcmp(text, agent, bytes) == 0)
+		names->agent = index;
 	if (names->count == sizeof(names->list) / sizeof(names->list[0]))
 		return;
 	is_overwritten = bytes == sizeof(overwritten) - 1 && memcmp(text, overwritten, bytes) == 0;
@@ -70,6 +72,33 @@ void fxt_client_each_name(const struct fxt_client *p,
 			     fxt_get_string_bytes(header));
 		}
 	}
+}
+
+static void read_names(struct fxt_client *p)
+{
+	if (!p->loss_names.is_read)
+		fxt_client_each_name(p, note_name, &p->loss_names);
+	p->loss_names.is_read = true;
+}
+
+uint32_t fxt_client_events(struct fxt_client *p, const uint64_t *words, size_t count)
+{
+	uint32_t events = 0;
+	size_t at, size;
+
+	read_names(p);
+	for (at = 0; at < count; at += size) {
+		uint64_t type = fxt_get_event_type(words[at]);
+
+		size = fxt_get_record_words(words[at]);
+		if (!size || size > count - at)
+			break;
+		events += fxt_get_record_type(words[at]) == FXT_RECORD_EVENT &&
+			  (type == FXT_EVENT_INSTANT || type == FXT_EVENT_COUNTER ||
+			   type == FXT_EVENT_DURATION_COMPLETE) &&
+			  fxt_get_event_category(words[at]) != p->loss_names.agent;
+	}
+	return events;
 }
 
 /* Adds what a counter says, if the record is one that counts losses. */
@@ -121,9 +150,7 @@ static struct fxt_client_losses count(struct fxt_client *p)
 
 	if (!p->memory)
 		return losses;
-	if (!p->loss_names.is_read)
-		fxt_client_each_name(p, note_name, &p->loss_names);
-	p->loss_names.is_read = true;
+	read_names(p);
 	add_counters(p, &losses, (const uint64_t *)(p->memory + p->durable_offset + p->counters_offset),
 		     p->counters_bytes / FXT_WORD_BYTES, SIZE_MAX);
 	for (uint32_t i = 0; i < p->chunks && p->loss_names.count; i++)

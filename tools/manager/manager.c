@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "controller.h"
+#include "heir.h"
 #include "tools/common/message.h"
 #include "tools/printing/print.h"
 
@@ -476,6 +477,7 @@ void fxt_manager_begin(struct fxt_manager *m)
 	m->session.on_state = tell_state;
 	m->session.on_alert = tell_alert;
 	m->session.context = m;
+	m->session.heir = fxt_heir_make(&m->session, m->path);
 	m->epoll = epoll_create1(EPOLL_CLOEXEC);
 	watch(m, m->listener, &m->listener);
 	if (m->second > 0)
@@ -502,6 +504,8 @@ void fxt_manager_end(struct fxt_manager *m)
 		end(m, m->session.count - 1);
 	close(m->epoll);
 	free(m->session.clients);
+	fxt_heir_end(m->session.heir);
+	m->session.heir = NULL;
 }
 
 /* Returns whether a signal has come that ends the manager. */

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "client.h"
+#include "heir.h"
 #include "tools/common/kernel_clock.h"
 #include "tools/common/message.h"
 
@@ -113,6 +114,7 @@ void fxt_session_initialize(struct fxt_session *s, const struct fxt_trace_config
 	for (size_t i = 0; i < s->count; i++)
 		fxt_client_new_session(s->clients[i]);
 	enter(s, FXT_SESSION_INITIALIZED);
+	fxt_heir_session(s->heir, s);
 }
 
 enum fxt_start_error fxt_session_start(struct fxt_session *s, enum fxt_buffer_disposition disposition,
@@ -186,6 +188,7 @@ static void finish_session(struct fxt_session *s)
 	free(s->additional);
 	s->additional = NULL;
 	enter(s, FXT_SESSION_READY);
+	fxt_heir_session(s->heir, s);
 }
 
 /* Returns whether a provider has to answer before the present change is over. */
@@ -339,4 +342,5 @@ void fxt_session_rotate(struct fxt_session *s)
 	s->files++;
 	for (size_t i = 0; i < s->count; i++)
 		fxt_client_new_file(s->clients[i]);
+	fxt_heir_session(s->heir, s);
 }

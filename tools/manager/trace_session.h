@@ -64,6 +64,7 @@ struct fxt_trace_config {
 };
 
 struct fxt_client;
+struct fxt_heir;
 
 struct fxt_session {
 	enum fxt_session_state state;
@@ -94,6 +95,7 @@ struct fxt_session {
 	struct fxt_client **clients;
 	size_t count, capacity;
 	struct fxt_gates gates;
+	struct fxt_heir *heir;          /* saves what is left if the manager is killed; NULL: there is none */
 
 	/* What programs get that come by the abstract name of the socket (manager.h): first they have to
 	 * say the secret; empty: nobody comes so. `shared` is the memory of the run, or -1. */

@@ -24,6 +24,7 @@
 
 #include "tools/common/map.h"
 #include "tools/common/message.h"
+#include "tools/manager/heir.h"
 
 enum { READ_TRIES = 20 };
 
@@ -202,7 +203,7 @@ static bool descends(const struct fxt_map *parents, pid_t pid, pid_t other)
 	size_t steps;
 
 	/* The list was not made at one moment, so it might have a circle. */
-	for (steps = 0; steps < 1000 && pid != other; steps++) {
+	for (steps = 0; steps < 1000 && pid != other && pid != fxt_heir_process(); steps++) {
 		s = fxt_map_find(parents, (uint64_t)pid, 0);
 		if (!s)
 			break;

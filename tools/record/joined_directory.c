@@ -15,6 +15,7 @@
 #include "tools/archive/archive_keep.h"
 #include "tools/common/message.h"
 #include "tools/join/join.h"
+#include "tools/manager/heir.h"
 
 /* Returns a descriptor of a file without a name, or -1 with errno. */
 static int open_nameless(void)
@@ -47,6 +48,7 @@ int fxt_joined_directory(const char *directory)
 	char *out;
 	int fd;
 
+	fxt_heir_await(directory);
 	if (fxt_parts_made_by_record(directory) && !fxt_parts_lock(directory)) {
 		fxt_error(directory, "its fxt record still runs, and will join it");
 		return -1;

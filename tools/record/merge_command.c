@@ -15,6 +15,7 @@
 #include "tools/common/message.h"
 #include "tools/common/pack.h"
 #include "tools/join/join.h"
+#include "tools/manager/heir.h"
 #include "tools/programs/debug_dirs.h"
 
 enum { KEY_COMPRESS = 0x100, KEY_NO_PERFETTO };
@@ -76,6 +77,7 @@ static bool find(struct merge_options *o, struct fxt_parts *parts, const char **
 			fxt_error(*from, "is a directory: give one directory alone, or only files");
 			return false;
 		}
+		fxt_heir_await(*from);
 		if (fxt_parts_made_by_record(*from)) {
 			if (!fxt_parts_lock(*from)) {
 				fxt_error(*from, "its fxt record still runs, and will join it");
