@@ -222,7 +222,8 @@ static int make_file(struct fxt_buffer *buffer, uint32_t chunks)
 	}
 	if (!error && nameless)
 		error = fxt_file_publish(fd, buffer->path);
-	if (error && !nameless)
+	/* A file that has chunks already stays: what was taken over is the rest. */
+	if (error && error != -ECANCELED && !nameless)
 		fxt_sys_unlink(buffer->path);
 	if (error) {
 		fxt_sys_close(fd);
