@@ -240,8 +240,9 @@ class Round:
             have = calls.get(thread, [])
             numbers = set(have)
             changed_user, number = number >> 32, number & 0xffffffff
-            # It may have been forked when the manager was gone, and may then not enter the directory.
-            if changed_user and self.tool == "record" and not have:
+            # It may enter neither the directory nor connect to fxt serve; and it may have been forked when
+            # fxt record was gone.
+            if changed_user and not have:
                 continue
             missing[thread[0]] += len(set(range(1, number + 1)) - numbers)
             sums["calls", self.kind] += number
