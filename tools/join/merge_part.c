@@ -129,6 +129,15 @@ static void take_name(struct fxt_merge *m, struct fxt_merged_part *part, const s
 	fxt_untraced_part(&m->untraced, rec->id);
 }
 
+/* Takes when a program's agent has read the clocks. */
+static void take_clock(const struct fxt_merged_part *part, const struct fxt_record *rec)
+{
+	struct fxt_open_program *program = program_of(part, rec->provider);
+
+	if (program && rec->type == FXT_RECORD_KERNEL_OBJECT && rec->subtype == FXT_OBJECT_CLOCK)
+		fxt_open_program_clock(program, fxt_argument_or(rec, "boottime_ns", 0));
+}
+
 /* Takes an event of category kernel, of which some tell that threads end. */
 static void take_kernel(struct fxt_merge *m, const struct fxt_record *rec)
 {
@@ -148,6 +157,7 @@ static void take(struct fxt_merge *m, struct fxt_reader *r, struct fxt_merged_pa
 	fxt_overview_take(&part->overview, r, rec);
 	fxt_profile_take(&m->profile, &part->profile, r, rec);
 	take_name(m, part, rec);
+	take_clock(part, rec);
 	fxt_frame_part_take(&part->frames, r, rec);
 	/* An event of an unknown type has no thread. */
 	if (rec->type != FXT_RECORD_EVENT || !rec->known)

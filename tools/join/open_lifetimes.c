@@ -32,6 +32,11 @@ struct fxt_open_program *fxt_open_lifetimes_of(const struct fxt_open_lifetimes *
 	return provider->index < l->part_count ? l->part[provider->index] : NULL;
 }
 
+void fxt_open_program_clock(struct fxt_open_program *program, uint64_t boottime_ns)
+{
+	program->ended.clock_ns = boottime_ns;
+}
+
 /* An end without a begin stays in the map, because the begin may follow in the file if another thread
  * wrote it. In a copy of a file that was being written the begin may even be there twice. */
 void fxt_open_program_link(struct fxt_open_program *program, enum fxt_event_type type, uint64_t id,
@@ -127,6 +132,7 @@ uint64_t fxt_open_lifetimes_keep(struct fxt_open_lifetimes *l, struct fxt_open_p
 {
 	struct fxt_ended_program *ended = &program->ended;
 	uint64_t executed_ns = fxt_cut_calls_executed_ns(&program->in_progress);
+	bool fresh;
 
 	/* Ends are written with times in nanoseconds, so a tick has to be a nanosecond, as it is in the
 	 * agent's traces. */
@@ -140,6 +146,8 @@ uint64_t fxt_open_lifetimes_keep(struct fxt_open_lifetimes *l, struct fxt_open_p
 		if (s->value[0])
 			ended->count +=
 				describe(&ended->list[ended->count], r, program->own, s->value[0] - 1);
+		else
+			fxt_map_put(&ended->ended, s->a, 0, &fresh);
 	}
 	/* A process that says how it ended has written all of its part, so the part is no copy of a live
 	 * file. */
@@ -253,13 +261,37 @@ static bool put_end(const struct fxt_open_lifetime *one, uint64_t at_ns, const c
 	return put(context, words, count);
 }
 
+/* Returns how many of the programs from `first` on are one program, whose parts are in the order in which
+ * they were recorded. */
+static size_t parts_of_one(const struct fxt_open_lifetimes *l, size_t first)
+{
+	const struct fxt_ended_program *program = &l->programs[first];
+	size_t count = 1;
+
+	while (program->clock_ns && first + count < l->program_count &&
+	       program[count].pid == program->pid && program[count].clock_ns == program->clock_ns)
+		count++;
+	return count;
+}
+
 /* The time and manner in which a program was over. */
 struct over {
 	uint64_t executed_ns;           /* when it executed another program; 0: it did not */
 	const struct fxt_process_end *end;              /* the end of its process, or NULL */
 	const char *by;                 /* what ended the process */
 	uint64_t before_ns;             /* the next program had begun by then */
+	size_t later_parts;             /* so many that follow in the list are of the same program */
 };
+
+/* Returns whether the lifetime has its end in a later part of the program. */
+static bool ends_later(const struct fxt_ended_program *program, const struct fxt_open_lifetime *one,
+		       const struct over *over)
+{
+	for (size_t i = 1; i <= over->later_parts; i++)
+		if (fxt_map_find(&program[i].ended, one->id, 0))
+			return true;
+	return false;
+}
 
 /* Returns when a child that nobody reaped ended, as the kernel says; 0: it lives, or that is not known. */
 static uint64_t child_end_ns(const struct fxt_open_lifetimes *l, const struct fxt_open_lifetime *one)
@@ -288,6 +320,8 @@ static bool close_lifetimes(const struct fxt_open_lifetimes *l, const struct fxt
 		bool by_exec = over->executed_ns && !one->is_of_process;
 		uint64_t ended_ns = child_end_ns(l, one);
 
+		if (ends_later(program, one, over))
+			continue;
 		if (ended_ns && (!over->end || ended_ns <= over->end->at_ns)) {
 			if (!put_end(one, ended_ns, "end", put, context))
 				return false;
@@ -331,15 +365,33 @@ static bool close_calls(const struct fxt_open_lifetimes *l, const struct fxt_end
 	return true;
 }
 
-static bool close_program(const struct fxt_open_lifetimes *l, const struct fxt_ended_program *program,
-			  const struct fxt_ended_program *next, fxt_open_lifetimes_put *put, void *context)
+/* Ends what one part of a program left open. */
+static bool close_part(const struct fxt_open_lifetimes *l, const struct fxt_ended_program *program,
+		       const struct over *over, fxt_open_lifetimes_put *put, void *context)
 {
-	struct over over = {.before_ns = UINT64_MAX};
-	struct fxt_process_end end;
+	bool is_over = over->end || over->executed_ns;
 	uint64_t words[4];
-	bool is_over;
 
-	if (find_end(l, program, &end, &over.by))
+	if (is_over ? !(program->count + program->call_count) : !has_dead_children(l, program))
+		return true;
+	return put(context, words, fxt_encode_provider_section(words, 4, program->provider)) &&
+	       close_lifetimes(l, program, over, put, context) &&
+	       (!is_over || close_calls(l, program, over, put, context));
+}
+
+/* Ends what a program left open, which has `parts` parts in the list from `program` on. */
+static bool close_program(const struct fxt_open_lifetimes *l, const struct fxt_ended_program *program,
+			  size_t parts, fxt_open_lifetimes_put *put, void *context)
+{
+	const struct fxt_ended_program *last = program + parts - 1, *next = last + 1;
+	struct over over = {.before_ns = UINT64_MAX, .later_parts = parts};
+	struct fxt_process_end end;
+	bool ok = true;
+
+	if (next == l->programs + l->program_count || next->pid != last->pid ||
+	    next->begin_ns <= last->begin_ns)
+		next = NULL;
+	if (find_end(l, last, &end, &over.by))
 		over.end = &end;
 
 	/* A process that ended before the next program began is another one that had the same number. */
@@ -347,31 +399,26 @@ static bool close_program(const struct fxt_open_lifetimes *l, const struct fxt_e
 		next = NULL;
 	if (next)
 		over.before_ns = next->begin_ns;
-	over.executed_ns = left_ns(program, next);
-	is_over = over.end || over.executed_ns;
-	if (is_over ? !(program->count + program->call_count) : !has_dead_children(l, program))
-		return true;
-	return put(context, words, fxt_encode_provider_section(words, 4, program->provider)) &&
-	       close_lifetimes(l, program, &over, put, context) &&
-	       (!is_over || close_calls(l, program, &over, put, context));
+	over.executed_ns = left_ns(last, next);
+	for (size_t i = 0; ok && i < parts; i++) {
+		over.later_parts--;
+		ok = close_part(l, program + i, &over, put, context);
+	}
+	return ok;
 }
 
 bool fxt_open_lifetimes_close(struct fxt_open_lifetimes *l, fxt_open_lifetimes_put *put, void *context)
 {
+	size_t parts;
+
 	if (l->program_count)
 		qsort(l->programs, l->program_count, sizeof(*l->programs), by_begin);
 	fxt_thread_moments_sort(&l->others);
 	if (l->end_count)
 		qsort(l->ends, l->end_count, sizeof(*l->ends), by_end);
-	for (size_t i = 0; i < l->program_count; i++) {
-		const struct fxt_ended_program *program = &l->programs[i],
-					       *next = i + 1 < l->program_count ? program + 1 : NULL;
-
-		if (!close_program(l, program,
-				   next && next->pid == program->pid && next->begin_ns > program->begin_ns
-					   ? next
-					   : NULL,
-				   put, context))
+	for (size_t i = 0; i < l->program_count; i += parts) {
+		parts = parts_of_one(l, i);
+		if (!close_program(l, &l->programs[i], parts, put, context))
 			return false;
 	}
 	return true;
@@ -382,6 +429,7 @@ void fxt_open_lifetimes_free(struct fxt_open_lifetimes *l)
 	for (size_t i = 0; i < l->program_count; i++) {
 		free(l->programs[i].list);
 		free(l->programs[i].calls);
+		fxt_map_free(&l->programs[i].ended);
 	}
 	free(l->programs);
 	free(l->others.list);

@@ -3,7 +3,8 @@
  * the trace.
  *
  * A program is over when its process has ended or has executed another program. A part of a run has one
- * program, an archive of a manager has several, each with a provider of its own. For each program the begins
+ * program, an archive of a manager has several, each with a provider of its own. A program whose manager was
+ * killed has a part in the archive and another one with the rest. For each program the begins
  * without an end are kept: those of lifetimes by their id, those of calls by their thread (cut_calls.h).
  * What is left when the part has been read waits for what other parts say of the process, because its
  * parent's part may be read later. The ends that are made here carry the argument `ended_by`, so that a
@@ -14,6 +15,7 @@
  * For each part:
  *	fxt_open_lifetimes_name()           says which process a provider's program runs in
  *	fxt_open_lifetimes_of()             returns a provider's program
+ *	fxt_open_program_clock()            takes what tells whether two parts are of one program
  *	fxt_open_program_link()             takes each begin and end of a lifetime, in the order of the file
  *	fxt_open_program_call()             takes each begin and end of a call, in the same order
  *	fxt_open_program_seen()             takes times at which the process's threads lived
@@ -45,6 +47,9 @@ struct fxt_ended_program {
 	uint64_t pid;
 	uint32_t provider;              /* its id in the archive */
 	uint64_t begin_ns;              /* the time of its earliest event */
+	/* When the agent read the clocks, once in a program, by CLOCK_BOOTTIME; 0: not known. Parts of one
+	 * process that have the same are of one program: its manager was killed, and the rest is elsewhere. */
+	uint64_t clock_ns;
 	/* when it executed another program, as it says itself; 0: it did not */
 	uint64_t executed_ns;
 	bool has_exited;                /* it says itself that it exited */
@@ -53,6 +58,7 @@ struct fxt_ended_program {
 	struct fxt_open_lifetime *list;
 	struct fxt_cut_call *calls;
 	size_t count, call_count;
+	struct fxt_map ended;           /* the ids of lifetimes that end here and have begun elsewhere */
 };
 
 struct fxt_process_end {
@@ -92,6 +98,9 @@ struct fxt_open_program *fxt_open_lifetimes_name(struct fxt_open_lifetimes *l, s
 /* Returns the provider's program, or NULL if it is not known yet. */
 struct fxt_open_program *fxt_open_lifetimes_of(const struct fxt_open_lifetimes *l,
 					       const struct fxt_provider *provider);
+
+/* Takes when the program's agent has read the clocks, in nanoseconds of CLOCK_BOOTTIME. */
+void fxt_open_program_clock(struct fxt_open_program *program, uint64_t boottime_ns);
 
 /* Takes the begin or end of a lifetime of that program; its record is at `offset`. */
 void fxt_open_program_link(struct fxt_open_program *program, enum fxt_event_type type, uint64_t id,
