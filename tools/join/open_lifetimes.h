@@ -47,8 +47,8 @@ struct fxt_ended_program {
 	uint64_t pid;
 	uint32_t provider;              /* its id in the archive */
 	uint64_t begin_ns;              /* the time of its earliest event */
-	/* When the agent read the clocks, once in a program, by CLOCK_BOOTTIME; 0: not known. Parts of one
-	 * process that have the same are of one program: its manager was killed, and the rest is elsewhere. */
+	/* When the agent read the clocks, once in a program, by CLOCK_BOOTTIME; 0: not known. Parts of a
+	 * process that have the same are of one program: its manager was killed, the rest is elsewhere. */
 	uint64_t clock_ns;
 	/* when it executed another program, as it says itself; 0: it did not */
 	uint64_t executed_ns;
