@@ -184,6 +184,34 @@ START_TEST(trimmed)
 }
 END_TEST
 
+/* A buffer that is mapped is its file. To save it changes nothing, whatever is in it: records, and pages of
+ * words that are rewritten in place. */
+START_TEST(saved_as_it_is)
+{
+	uint32_t random = (uint32_t)getpid(), i, records = 1 + random % 100, pages = 1 + random / 100 % 30;
+	struct fxt_chunk chunk;
+	uint64_t *page;
+
+	create(modes[_i], 16 * MIB);
+	ck_assert(take(&chunk));
+	for (i = 0; i < records; i++) {
+		chunk.base[2 * i + 1] = i;
+		chunk.base[2 * i + 2] = fxt_filler(FXT_CHUNK_WORDS - 1 - 2 * i - 2);
+		chunk.base[2 * i] = INSTANT(1) | 2 << 4;
+	}
+	for (i = 0; i < pages; i++) {
+		page = buffer.storage.ops->take_page(&buffer.storage, 0, FXT_SMALL_PAGE_WORDS, &chunk);
+		ck_assert_ptr_nonnull(page);
+		page[1] = i;
+		page[2] = fxt_filler(FXT_SMALL_PAGE_WORDS - 1 - 2);
+		page[0] = INSTANT(2) | 2 << 4;
+	}
+	ck_assert_uint_eq(walk().instants, records + pages);
+	ck_assert_int_eq(fxt_buffer_save(&buffer), 0);
+	ck_assert_uint_eq(walk().instants, records + pages);
+}
+END_TEST
+
 /* A ring that cannot grow any more reuses the chunks that it has, and goes on growing when it can. */
 START_TEST(smaller_ring)
 {
@@ -279,6 +307,7 @@ int main(void)
 	tcase_add_loop_test(files, grows_with_its_use, 0, 3);
 	tcase_add_loop_test(files, stock_for_vfork, 0, 3);
 	tcase_add_loop_test(files, trimmed, 0, 3);
+	tcase_add_loop_test(files, saved_as_it_is, 0, 3);
 	tcase_add_test(files, smaller_ring);
 	tcase_add_test(files, growth_refused);
 	tcase_add_test(files, descriptor_lost);

@@ -58,6 +58,10 @@ enum {
 	FXT_BUFFER_MIN_BYTES = 1 << 20,
 	FXT_PATH_BYTES = 4096,
 	FXT_FREE_PAGES_MAX = 1 << 16,   /* of each size; further ones are lost when they are given back */
+	/* The count of a cause of losses takes so many words; threads add to the one with this number if it is
+	 * the count of the whole process. */
+	FXT_COUNTER_WORDS = 8,
+	FXT_COUNTER_SUM = 5,
 };
 
 enum fxt_mode { FXT_ONESHOT, FXT_CIRCULAR, FXT_STREAMING };
@@ -72,7 +76,8 @@ struct fxt_buffer_config {
 	 * (apart.h). */
 	size_t (*write_prologue)(uint64_t *out);
 	bool in_memory;                 /* the buffer is in memory whatever the file system is */
-	size_t counters_words;          /* how many words at the prologue's end are rewritten in place */
+	/* how many words at the prologue's end are rewritten in place: rows of FXT_COUNTER_WORDS */
+	size_t counters_words;
 	/* managed, streaming: the upper limit of the file that takes the memory's place if the manager
 	 * dies */
 	uint64_t file_bytes;
@@ -254,8 +259,8 @@ void fxt_buffer_tell_dropped(struct fxt_buffer *buffer, uint64_t records);
  * small and are appended to the new file. Returns false if nothing has changed. */
 bool fxt_buffer_rewrite(struct fxt_buffer *buffer, uint64_t max_bytes);
 
-/* Brings the file of a buffer in memory up to date, while other threads go on. This is called before
- * anything that ends the process or replaces its memory. Returns 0, or the first negative errno: then
+/* Brings the file of a buffer in memory up to date, while other threads go on; a buffer that is mapped is its
+ * file. This is called before anything that ends the process or replaces its memory. Returns 0, or the first negative errno: then
  * something is not in the file. */
 int fxt_buffer_save(struct fxt_buffer *buffer);
 

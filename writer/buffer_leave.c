@@ -93,11 +93,32 @@ static bool count_moved(struct fxt_buffer *buffer)
 	return !(leaving & FXT_TAKEN_OVER) && step(buffer, leaving, leaving + (1 << FXT_MOVED_SHIFT));
 }
 
+/* Returns whether the word is one to which any thread adds: a count of the whole process. */
+static bool is_sum(const struct fxt_buffer *buffer, const uint64_t *at)
+{
+	size_t counters = buffer->managed->counters_offset / FXT_WORD_BYTES;
+	size_t count = buffer->managed->counters_size / FXT_WORD_BYTES, i = (size_t)(at - buffer->durable);
+
+	return at >= buffer->durable && i >= counters && i < counters + count &&
+	       (i - counters) % FXT_COUNTER_WORDS == FXT_COUNTER_SUM;
+}
+
+/* Does again what was stored to the old word since it was copied. */
+static void store_again(struct fxt_buffer *buffer, uint64_t *at, uint64_t copied, uint64_t old)
+{
+	if (old == copied)
+		return;
+	if (is_sum(buffer, at))
+		atomic_fetch_add((_Atomic uint64_t *)at, old - copied);
+	else
+		atomic_compare_exchange_strong((_Atomic uint64_t *)at, &copied, old);
+}
+
 /* Puts a mapping of the file in the place of `words` words of the memory, a chunk at most, of which threads
  * may be writing some right now. What the file gets first is a copy. Stores that came after the copy, and
  * before the mapping changed, went to the memory, which is mapped elsewhere too; they are done again in the
- * file, unless the thread has stored there since: the last one first, because a record's first word makes it
- * one. `elsewhere` is a place for that mapping, and behind it is room for the copy.
+ * file, unless the thread has stored there since, and what was added to a sum is added: the last word first,
+ * because a record's first word makes it one. `elsewhere` is a place for that mapping, and behind it is room for the copy.
  *
  * A chunk, which `counts`, is one without records in the file at first. It gets all of them by the last
  * store; just before, the header says that the file has them. Until then they are the memory's, for whoever
@@ -110,7 +131,6 @@ static int move_part(struct fxt_buffer *buffer, void *elsewhere, uint64_t *at, s
 	/* With an old size of 0 this makes a second mapping of the memory. */
 	long other = FXT_SYSCALL5(SYS_mremap, at, 0, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, elsewhere);
 	const uint64_t *old = elsewhere;
-	uint64_t copied;
 	int error;
 
 	if (other < 0 && other > -4096)
@@ -127,9 +147,7 @@ static int move_part(struct fxt_buffer *buffer, void *elsewhere, uint64_t *at, s
 	for (i = words; !error && i-- > 0;) {
 		if (counts && !i && !count_moved(buffer))
 			return -ECANCELED;
-		copied = copy[i];
-		if (load(old + i) != copied)
-			atomic_compare_exchange_strong((_Atomic uint64_t *)(at + i), &copied, load(old + i));
+		store_again(buffer, at + i, copy[i], load(old + i));
 	}
 	return error;
 }

@@ -236,9 +236,13 @@ static bool give_up_unused(struct fxt_buffer *buffer)
 
 int fxt_buffer_save(struct fxt_buffer *buffer)
 {
-	uint64_t mask = fxt_lock(&buffer->extend_lock);
+	uint64_t mask;
 	int error = -EBADF;
 
+	/* A mapping of the file is the file. To write it from itself would destroy what is there. */
+	if (!buffer->in_memory)
+		return 0;
+	mask = fxt_lock(&buffer->extend_lock);
 	if (fxt_file_ready(buffer)) {
 		give_up_spare(buffer);
 		error = save_all(buffer);

@@ -37,7 +37,7 @@ uint64_t *fxt_counter_show(uint64_t *slot, uint64_t name, uint64_t thread_ref, u
  * are the same whichever thread stores them. */
 void fxt_counter_add(uint64_t *slot, uint64_t name, uint32_t pid, uint64_t records, uint64_t now_ns)
 {
-	atomic_fetch_add_explicit((_Atomic uint64_t *)&slot[5], records, memory_order_relaxed);
+	atomic_fetch_add_explicit((_Atomic uint64_t *)&slot[FXT_COUNTER_SUM], records, memory_order_relaxed);
 	/* Threads know the time of their own last events alone. */
 	if (now_ns > slot[1])
 		slot[1] = now_ns;

@@ -1,12 +1,10 @@
-/* Counters that are kept in the trace file itself. Each is a slot of eight words: a filler until something
- * was counted, and then a counter event whose value is rewritten in place. So losses are counted even if the
- * process is killed. */
+/* Counters that are kept in the trace file itself. Each is a slot of FXT_COUNTER_WORDS words: a filler until
+ * something was counted, and then a counter event whose value is rewritten in place. So losses are counted
+ * even if the process is killed. */
 #ifndef FXT_COUNTER_H
 #define FXT_COUNTER_H
 
 #include "emit.h"
-
-enum { FXT_COUNTER_WORDS = 8 };
 
 /* Makes a slot an empty counter. What it counts first has this time at the earliest. */
 static inline void fxt_counter_clear(uint64_t *slot, uint64_t now_ns)
