@@ -175,6 +175,7 @@ struct fxt_buffer {
 	atomic_uint takers;             /* managed: how many threads are taking a chunk */
 	uint32_t file_limit;            /* managed: `limit` if the manager dies */
 	atomic_uint saved_wraps;        /* managed: halves that were saved (changed under extend_lock) */
+	atomic_uint asked_saves;        /* managed: `saves` of the header when a half was last to be saved */
 	/* managed: the manager saves no further half, because these many bytes are all that may be recorded;
 	 * 0: it does (under extend_lock) */
 	_Atomic uint64_t full_bytes;
@@ -278,8 +279,15 @@ void fxt_buffer_reserve(struct fxt_buffer *buffer);
 
 /* Adds to the stock of chunks that exist and that nobody has, if it is low. This is called before a thread
  * makes a child by vfork: the child takes chunks from the stock, but no lock, so it cannot add to it. Any
- * thread calls this, in any context; `now_ns` is as in take(). */
+ * thread that may lock calls this, in any context; `now_ns` is as in take(). */
 void fxt_buffer_grow_before_vfork(struct fxt_buffer *buffer, uint64_t now_ns);
+/* Does this for a managed buffer: begins the next pass, if this one is at its end and the manager has saved
+ * the other half. So the child finds chunks, and the manager saves what earlier children filled. The caller
+ * holds extend_lock. */
+void fxt_managed_before_vfork(struct fxt_buffer *buffer, uint64_t now_ns);
+/* Returns whether the manager was asked to save a half, lives, and has not done it: then there may be chunks
+ * without anybody's doing more. It may still be that the manager wants no more, and has said so. */
+bool fxt_managed_is_saving(const struct fxt_buffer *buffer);
 
 /* Cuts the room that nobody has used so far off the file. The file grows again when somebody needs it.
  * The only thread of the process calls this. */
@@ -331,6 +339,8 @@ uint64_t fxt_buffer_durable_bytes(const struct fxt_buffer_config *config);
 /* These talk with the manager (buffer_talk.c). The caller holds extend_lock. The first two return whether the
  * manager wants nothing any more or is gone, and whether this process may talk with it. */
 bool fxt_managed_is_over(const struct fxt_buffer *buffer);
+/* Returns whether the manager is known to be gone, although the connection does not tell. */
+bool fxt_managed_is_gone(const struct fxt_buffer *buffer);
 bool fxt_managed_may_talk(struct fxt_buffer *buffer);
 /* Reads and handles all packets that the manager has sent. */
 void fxt_managed_hear_all(struct fxt_buffer *buffer);

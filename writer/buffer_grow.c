@@ -150,10 +150,18 @@ void fxt_buffer_grow_ahead(struct fxt_buffer *buffer, uint32_t number, uint64_t 
 
 void fxt_buffer_grow_before_vfork(struct fxt_buffer *buffer, uint64_t now_ns)
 {
-	uint64_t number = atomic_load_explicit(&buffer->cursor, memory_order_relaxed);
+	uint64_t number = atomic_load_explicit(&buffer->cursor, memory_order_relaxed), mask;
 
-	if (!buffer->managed && !buffer->tail_offset)
-		stock_up(buffer, number + VFORK_CHUNKS - 1, now_ns);
+	if (!buffer->managed) {
+		if (!buffer->tail_offset)
+			stock_up(buffer, number + VFORK_CHUNKS - 1, now_ns);
+		return;
+	}
+	/* Another thread may be leaving the manager, and holds the lock meanwhile. */
+	mask = fxt_lock(&buffer->extend_lock);
+	if (buffer->managed)
+		fxt_managed_before_vfork(buffer, now_ns);
+	fxt_unlock(&buffer->extend_lock, mask);
 }
 
 void fxt_buffer_reserve(struct fxt_buffer *buffer)

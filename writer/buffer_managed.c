@@ -276,6 +276,8 @@ static void begin_pass(struct fxt_buffer *buffer, uint32_t pass, uint64_t now_ns
 	atomic_store_explicit(&buffer->managed->wrapped_count, pass + 1, memory_order_relaxed);
 	atomic_store_explicit(&buffer->cursor, (uint64_t)(pass + 1) << 32, memory_order_release);
 	atomic_store_explicit(&buffer->failure, 0, memory_order_relaxed);
+	atomic_store_explicit(&buffer->asked_saves, atomic_load(&buffer->managed->saves),
+			      memory_order_relaxed);
 	if (fxt_managed_may_talk(buffer))
 		fxt_managed_say(buffer, (struct fxt_packet){FXT_PROVIDER_SAVE_BUFFER, 0, pass, durable});
 	else
@@ -336,6 +338,20 @@ static bool may_end_early(struct fxt_buffer *buffer, uint32_t pass, uint32_t at)
 	       !buffer->is_deaf && !fxt_is_forbidden(FXT_NO_TALK);
 }
 
+void fxt_managed_before_vfork(struct fxt_buffer *buffer, uint64_t now_ns)
+{
+	uint64_t at = atomic_load_explicit(&buffer->cursor, memory_order_relaxed);
+	uint32_t pass = (uint32_t)(at >> 32), left = pass_chunks(buffer) - (uint32_t)at;
+
+	if (buffer->mode != FXT_STREAMING || fxt_managed_is_over(buffer) ||
+	    ((int32_t)left > 1 && !may_end_early(buffer, pass, (uint32_t)at)))
+		return;
+	if (is_half_saved(buffer, pass))
+		begin_pass(buffer, pass, now_ns);
+	else if (!fxt_managed_is_over(buffer))
+		want_more(buffer);
+}
+
 static void pause_until_saved(struct fxt_storage *storage)
 {
 	static const struct timespec most = {0, FXT_PAUSE_NS};
@@ -387,11 +403,12 @@ static bool hand_out(struct fxt_buffer *buffer, uint32_t number, bool is_oldest,
 	    !atomic_compare_exchange_strong(&buffer->states[number], &entry,
 					    entry_of(turn, FXT_MANAGED_TAKEN)))
 		return false;
+	/* The child of a vfork may be killed in what follows: then its parent gives this chunk back. */
+	*chunk = (struct fxt_chunk){.base = fxt_buffer_chunk(buffer, number), .words = FXT_CHUNK_WORDS,
+				    .number = number};
 	atomic_thread_fence(memory_order_release);
 	if (turn == 1 || state == FXT_MANAGED_EMPTY)
 		populate(buffer, number);
-	*chunk = (struct fxt_chunk){.base = fxt_buffer_chunk(buffer, number), .words = FXT_CHUNK_WORDS,
-				    .number = number};
 	if (buffer->mode == FXT_CIRCULAR) {
 		uint32_t overwritten = overwritten_of(buffer, number, turn);
 
@@ -406,6 +423,18 @@ static bool hand_out(struct fxt_buffer *buffer, uint32_t number, bool is_oldest,
 			      memory_order_release);
 	atomic_store_explicit(&buffer->has_found, true, memory_order_relaxed);
 	return true;
+}
+
+/* Takes a chunk of the half that the next pass will go over. So does the child of a vfork, which takes no
+ * lock, and so cannot begin that pass. */
+static bool take_ahead(struct fxt_buffer *buffer, uint32_t pass, struct fxt_chunk *chunk)
+{
+	uint32_t first = ((pass + 1) & 1) * (buffer->limit / 2), most = granted(buffer), i;
+
+	for (i = 0; i < most; i++)
+		if (hand_out(buffer, first + i, false, chunk))
+			return true;
+	return false;
 }
 
 static bool take_now(struct fxt_buffer *buffer, uint64_t now_ns, struct fxt_chunk *chunk)
@@ -423,6 +452,8 @@ static bool take_now(struct fxt_buffer *buffer, uint64_t now_ns, struct fxt_chun
 		if ((uint32_t)at >= chunks) {
 			if (buffer->mode == FXT_STREAMING && turn_over(buffer, pass, now_ns))
 				continue;
+			if (buffer->mode == FXT_STREAMING && fxt_may_not_lock())
+				return take_ahead(buffer, pass, chunk);
 			if (buffer->mode != FXT_CIRCULAR || !fxt_ring_take(&buffer->ring, &number, &waited))
 				return false;
 			if (hand_out(buffer, number, true, chunk))

@@ -23,8 +23,7 @@ bool fxt_managed_is_over(const struct fxt_buffer *buffer)
 	return failure == -ESHUTDOWN || failure == -EPIPE;
 }
 
-/* Returns whether the manager is known to be gone, although the connection does not tell. */
-static bool is_gone(const struct fxt_buffer *buffer)
+bool fxt_managed_is_gone(const struct fxt_buffer *buffer)
 {
 	uint32_t word;
 
@@ -41,7 +40,7 @@ static bool has_connection(struct fxt_buffer *buffer)
 {
 	if (!buffer->is_deaf && !fxt_file_is_ours(buffer, buffer->fd))
 		buffer->is_deaf = true;
-	if (buffer->is_deaf && is_gone(buffer))
+	if (buffer->is_deaf && fxt_managed_is_gone(buffer))
 		end_with(buffer, -EPIPE);
 	return !buffer->is_deaf;
 }
@@ -52,7 +51,7 @@ bool fxt_managed_may_talk(struct fxt_buffer *buffer)
 		return false;
 	if (!fxt_is_forbidden(FXT_NO_TALK))
 		return has_connection(buffer);
-	if (is_gone(buffer) && buffer->manager_word)
+	if (fxt_managed_is_gone(buffer) && buffer->manager_word)
 		end_with(buffer, -EPIPE);
 	return false;
 }
@@ -78,7 +77,7 @@ void fxt_managed_hear_all(struct fxt_buffer *buffer)
 				     NULL);
 		if (bytes == -EAGAIN) {
 			/* Its heir may hold the connection for a moment still. */
-			if (buffer->manager_word && is_gone(buffer))
+			if (buffer->manager_word && fxt_managed_is_gone(buffer))
 				end_with(buffer, -EPIPE);
 			return;
 		}
@@ -187,6 +186,20 @@ void fxt_managed_saved(struct fxt_buffer *buffer, uint32_t wraps)
 
 	note_saved(buffer, wraps);
 	fxt_unlock(&buffer->extend_lock, mask);
+}
+
+bool fxt_managed_is_saving(const struct fxt_buffer *buffer)
+{
+	/* Another thread may be leaving the manager: its memory stays. */
+	struct fxt_managed_header *const volatile *const there = &buffer->managed;
+	const struct fxt_managed_header *managed = *there;
+	uint64_t at = atomic_load_explicit(&buffer->cursor, memory_order_relaxed);
+
+	return managed && !fxt_managed_is_over(buffer) &&
+	       !(buffer->manager_word && fxt_managed_is_gone(buffer)) &&
+	       atomic_load_explicit(&buffer->saved_wraps, memory_order_relaxed) != (uint32_t)(at >> 32) &&
+	       atomic_load(&managed->saves) ==
+		       atomic_load_explicit(&buffer->asked_saves, memory_order_relaxed);
 }
 
 void fxt_buffer_tell_dropped(struct fxt_buffer *buffer, uint64_t records)

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "writer/storage.h"
+
 /* Says where fxt_agent.koid comes from: it is the process's own id, or shown by /proc, or made. */
 enum fxt_koid_kind { FXT_KOID_OWN, FXT_KOID_SHOWN, FXT_KOID_MADE };
 
@@ -97,6 +99,10 @@ struct fxt_last_vfork {
 	/* the first entry that the child's calls may have used: fxt_in_progress_before_vfork() */
 	struct fxt_in_progress *entry;
 	uint64_t left_ns;               /* the time when that child executed a program or ended; 0: not yet */
+	bool has_waited;                /* the child has waited in vain for a manager: lane.c */
+	/* the chunk that the child is taking; `words` is 0 if it takes none. If the child was killed then,
+	 * its parent finds it here. */
+	struct fxt_chunk chunk;
 	uint32_t child;                 /* the child of which `link` is the parent link; 0: none */
 	uint64_t link;
 	/* the environment that it executed the program with: interpose/process/complete.h */

@@ -2,6 +2,9 @@
  * in any context. */
 #include "in_progress.h"
 
+#include <errno.h>
+
+#include "agent/base/parts.h"
 #include "agent/base/stack.h"
 #include "function.h"
 
@@ -425,4 +428,29 @@ void fxt_in_progress_go_on(struct fxt_thread *thread)
 		arg[0] = is_of_function(slot)
 			? fxt_arg_header(FXT_ARG_POINTER, 2, FXT_STR_function) : entry->site;
 	}
+}
+
+void fxt_in_progress_before_vfork(void)
+{
+	struct fxt_thread *thread = fxt_self;
+	uint64_t mask;
+
+	if (!thread)
+		return;
+	thread->may_be_child = true;
+	fxt_lender = fxt_agent.pid;
+	thread->vfork.entry = thread->open;
+	thread->vfork.left_ns = 0;
+	thread->vfork.has_waited = false;
+	if (!fxt_agent_has_file() || fxt_may_not_lock())
+		return;
+	if (thread->vfork.chunk.words) {
+		mask = fxt_sys_block_signals();
+		fxt_lanes_after_vfork(thread);
+		fxt_sys_restore_signals(mask);
+	}
+	fxt_buffer_grow_before_vfork(&fxt_agent.buffer, thread->last_ns + 1);
+	/* The child could not leave a manager that is gone. */
+	if (fxt_storage_failure(fxt_agent.storage) == -EPIPE)
+		fxt_parts_storage_ends(-EPIPE);
 }

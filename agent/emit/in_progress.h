@@ -73,17 +73,7 @@ void fxt_in_progress_go_on(struct fxt_thread *thread);
 
 /* Prepares for a child that runs in the calling thread's memory and in its place (vfork). The calls that
  * the child enters have entries from vfork.entry on. */
-static inline void fxt_in_progress_before_vfork(void)
-{
-	if (!fxt_self)
-		return;
-	fxt_self->may_be_child = true;
-	fxt_lender = fxt_agent.pid;
-	fxt_self->vfork.entry = fxt_self->open;
-	fxt_self->vfork.left_ns = 0;
-	if (fxt_agent_has_file())
-		fxt_buffer_grow_before_vfork(&fxt_agent.buffer, fxt_self->last_ns + 1);
-}
+void fxt_in_progress_before_vfork(void);
 
 /* Notes that so many functions were entered too deep to have an entry. It has to be called again when the
  * pages of slots have changed. */

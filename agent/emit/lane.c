@@ -86,7 +86,7 @@ static void keep_full(struct fxt_thread *thread, struct fxt_lane *lane)
 
 /* A thread that waits for chunks which others hold in the middle of a record waits no longer than this: they
  * may never go on. */
-enum { HELD_WAIT_NS = 1000 * 1000 * 1000 };
+enum { HELD_WAIT_NS = 1000 * 1000 * 1000, CHILD_PAUSE_NS = 50 * 1000 };
 
 /* Tells whether the thread waits until this failure has passed: a file system or a quota is full, a manager
  * has not saved enough yet, or all chunks are just written to. The size that the user allowed stays used up.
@@ -100,6 +100,18 @@ static bool waits_out(int failure, uint64_t waited_ns, uint64_t now_ns)
 	if (failure == -EAGAIN || failure == -EBUSY)
 		return config->wait_on_full || config->waits_for_manager;
 	return config->wait_on_full && (failure == -ENOSPC || failure == -EDQUOT);
+}
+
+/* Tells whether the child of a vfork waits until a manager has saved what it was asked for. The child can ask
+ * for nothing and hears nothing, because both take a lock; its parent sleeps, and so may all others who
+ * could. A manager that wants no more will not save this. So the child waits for a second at most, once. */
+static bool child_waits(struct fxt_thread *thread, int failure, uint64_t waited_ns, uint64_t now_ns)
+{
+	if (fxt_is_forbidden(FXT_NO_CALLS) || failure != -EAGAIN || !fxt_agent.config.waits_for_manager)
+		return false;
+	if (waited_ns && now_ns - waited_ns > HELD_WAIT_NS)
+		thread->vfork.has_waited = true;
+	return !thread->vfork.has_waited;
 }
 
 /* A thread that has recorded nothing for so long is idle: another may write on in its chunk. */
@@ -138,6 +150,8 @@ static enum outcome take_chunk(struct fxt_thread *thread, struct fxt_lane *lane,
 	/* The clock is not read at first. The end of the call that is being recorded stays the thread's last
 	 * time, unless the thread has to wait. */
 	uint64_t before_ns = *waited_ns ? fxt_now(thread) : thread->last_ns + 1;
+	/* This is asked before a chunk is looked for, because the manager may save meanwhile. */
+	bool is_child = fxt_may_not_lock(), may_come = is_child && fxt_managed_is_saving(&fxt_agent.buffer);
 	int failure;
 
 	if (take_now(thread, lane, words, before_ns, chunk)) {
@@ -145,9 +159,9 @@ static enum outcome take_chunk(struct fxt_thread *thread, struct fxt_lane *lane,
 			*waited_ns = before_ns;
 		return TURNED;
 	}
-	/* The child of a vfork would wait for its parent, which waits for it. */
 	failure = fxt_storage_failure(fxt_agent.storage);
-	if (!waits_out(failure, *waited_ns, before_ns) || fxt_may_not_lock())
+	if (!waits_out(failure, *waited_ns, before_ns) ||
+	    (is_child && !(may_come && child_waits(thread, failure, *waited_ns, before_ns))))
 		return DROPPED;
 	if (!*waited_ns) {
 		*waited_ns = before_ns;
@@ -231,6 +245,26 @@ static struct fxt_lane *lower_what_was_left(struct fxt_thread *thread, struct fx
 	return lowest;
 }
 
+void fxt_lanes_after_vfork(struct fxt_thread *thread)
+{
+	struct fxt_chunk *chunk = &thread->vfork.chunk;
+	uint64_t hold;
+	unsigned i;
+	bool is_entered = false;
+
+	for (i = 0; i < FXT_LANES; i++) {
+		hold = atomic_load_explicit(&thread->lanes[i].hold, memory_order_relaxed);
+		is_entered |= hold && (uint32_t)hold == chunk->number;
+	}
+	/* The lane goes on in a chunk that it has entered. */
+	if (!is_entered) {
+		fxt_chunk_empty(chunk->base, chunk->words);
+		fxt_agent_overwritten(chunk, thread->last_ns);
+		fxt_chunk_finish(chunk->number, 0, thread->last_ns);
+	}
+	chunk->words = 0;
+}
+
 /* Turns a lane to its next chunk. This is a function of its own, because its frame is larger than what a
  * short stack may have left. No handler of the program interrupts it, because the program has none or the
  * caller has blocked signals. So a turn that is half done is neither left by longjmp nor goes on in the child
@@ -239,9 +273,12 @@ static struct fxt_lane *lower_what_was_left(struct fxt_thread *thread, struct fx
 static __attribute__((noinline)) enum outcome turn(struct fxt_thread *thread, struct fxt_lane *lane,
 						   size_t words, enum fxt_loss *why, uint64_t *waited_ns)
 {
-	struct fxt_chunk chunk;
+	bool is_child = fxt_may_not_lock();
+	struct fxt_chunk taken, *chunk = is_child ? &thread->vfork.chunk : &taken;
 	enum outcome outcome;
 
+	if (!is_child && FXT_UNLIKELY(thread->vfork.chunk.words != 0))
+		fxt_lanes_after_vfork(thread);
 	/* In the lanes behind FXT_LANES, handlers are nested too deep. */
 	*why = FXT_LOSS_SIGNALS;
 	if (lane >= thread->lanes + FXT_LANES)
@@ -262,12 +299,12 @@ static __attribute__((noinline)) enum outcome turn(struct fxt_thread *thread, st
 		/* A session of the manager before this one may have been circular. */
 		fxt_lane_give_back_full(&thread->full[lane - thread->lanes]);
 	}
-	outcome = take_chunk(thread, lane, words, &chunk, waited_ns);
+	outcome = take_chunk(thread, lane, words, chunk, waited_ns);
 	if (outcome != TURNED)
 		return outcome;
 	if (fxt_agent.config.mode == FXT_CIRCULAR)
 		keep_full(thread, lane);
-	fxt_lane_enter(lane, &chunk, ++thread->serial);
+	fxt_lane_enter(lane, chunk, ++thread->serial);
 	fxt_chunks_note(thread);
 	put_head(thread, lane, *waited_ns);
 	put_losses(thread, lane, words);
@@ -275,7 +312,9 @@ static __attribute__((noinline)) enum outcome turn(struct fxt_thread *thread, st
 	atomic_thread_fence(memory_order_seq_cst);
 	if (fxt_gate_is_lent())
 		atomic_store_explicit(&lane->limit, 0, memory_order_relaxed);
-	fxt_agent_overwritten(&chunk, thread->last_ns);
+	fxt_agent_overwritten(chunk, thread->last_ns);
+	if (is_child)
+		chunk->words = 0;
 	fxt_sample_renewed(thread, thread->last_ns);
 	/* This is not fxt_lane_has(), because another thread may want this chunk already; it gets the chunk
 	 * after this record. A small chunk at the end of a file that was rewritten may be too short. */
@@ -288,6 +327,7 @@ static __attribute__((noinline)) enum outcome turn(struct fxt_thread *thread, st
 static enum outcome turn_or_wait(struct fxt_thread *thread, struct fxt_lane *lane, size_t words,
 				 enum fxt_loss *why)
 {
+	static const struct timespec pause = {0, CHILD_PAUSE_NS};
 	uint64_t mask = 0, waited_ns = 0;
 	enum outcome outcome;
 
@@ -302,7 +342,11 @@ static enum outcome turn_or_wait(struct fxt_thread *thread, struct fxt_lane *lan
 			fxt_sys_restore_signals(mask);
 		if (outcome != MAY_PASS)
 			return outcome;
-		fxt_storage_pause(fxt_agent.storage);
+		/* The child of a vfork may be killed while it sleeps, so it does not count itself. */
+		if (fxt_may_not_lock())
+			FXT_SYSCALL2(SYS_nanosleep, &pause, NULL);
+		else
+			fxt_storage_pause(fxt_agent.storage);
 	}
 }
 

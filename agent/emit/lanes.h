@@ -55,6 +55,10 @@ void fxt_lanes_after_fork(struct fxt_thread *thread, bool returns);
 /* Makes all lanes of the thread as they are at first: without chunks, and with no emission. */
 void fxt_lanes_reset(struct fxt_thread *thread);
 
+/* Gives back the chunk that a child of the thread's by vfork was taking when it was killed: `vfork.chunk` has
+ * words then. The caller has blocked signals. */
+void fxt_lanes_after_vfork(struct fxt_thread *thread);
+
 /* Gives a chunk back to the storage: it has `events` events, and nothing is written to it any more. */
 void fxt_chunk_finish(uint32_t number, uint32_t events, uint64_t last_ns);
 /* Gives back the full chunk that the lane had before. Returns false if there is none. */

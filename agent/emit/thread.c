@@ -303,7 +303,7 @@ static void begin_life(struct fxt_thread *thread, uint32_t own_tid)
 	thread->watched_errno = thread->first_errno = 0;
 	thread->born_ns = 0;
 	thread->life = thread->expects = thread->vfork.link = 0;
-	thread->vfork.child = 0;
+	thread->vfork.child = thread->vfork.chunk.words = 0;
 	find_stack(thread);
 }
 

@@ -7,6 +7,10 @@
  *	lost_connections shared COUNT		makes children that share its descriptors, and have memory of
  *						their own, in all ways; some close what they find
  *	lost_connections asleep COUNT		makes children whose first call sleeps, and looks where
+ *	lost_connections vforks COUNT		makes nearly all calls in children by vfork, which can ask the
+ *						manager for nothing
+ *	lost_connections killed COUNT		makes children by vfork that the kernel kills when they touch
+ *						the pages of a chunk which nobody has used yet
  *
  * It makes COUNT calls, some before and some afterwards, and prints what a bare run prints. What is drawn
  * follows from FXT_SEED (random.h). */
@@ -14,18 +18,23 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "random.h"
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"      /* vfork */
 
 enum { CHILDREN = 20, STACK_BYTES = 64 << 10, UNSHARE = 2 /* CLOSE_RANGE_UNSHARE */ };
 
@@ -178,6 +187,69 @@ static void look_at_sleepers(void)
 	printf("%u of %d children slept elsewhere\n", elsewhere, CHILDREN);
 }
 
+/* -- Children of vfork ---------------------------------------------------------------------------- */
+
+static void make_calls_in_children(unsigned to)
+{
+	enum { MOST_CALLS = 600 };
+	int status;
+
+	while (made < to) {
+		volatile unsigned until = made + (unsigned)random_below(MOST_CALLS);
+		pid_t pid = vfork();
+
+		if (!pid) {
+			make_calls(until < to ? until : to);
+			_exit(0);
+		}
+		if (pid < 0 || waitpid(pid, &status, 0) != pid || status) {
+			puts("a child failed");
+			return;
+		}
+	}
+}
+
+/* Nobody but the agent makes this call, and it makes it while it takes a chunk. */
+static void die_when_pages_are_touched(void)
+{
+	static struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_madvise, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	static struct sock_fprog program = {sizeof(filter) / sizeof(*filter), filter};
+	static struct rlimit no_core;
+
+	if (unseen(SYS_prlimit64, 0, RLIMIT_CORE, &no_core, 0) ||
+	    unseen(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0) ||
+	    unseen(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program))
+		unseen(SYS_exit_group, 77);
+}
+
+/* Each child takes two chunks or three, if it lives. A bare run prints that nobody was killed. */
+static void make_children_that_die(void)
+{
+	enum { MANY = 200, CALLS = 1500 };
+	volatile unsigned killed = 0, i;
+	int status;
+
+	for (i = 0; i < MANY; i++) {
+		pid_t pid = vfork();
+
+		if (!pid) {
+			die_when_pages_are_touched();
+			for (volatile unsigned left = CALLS; left--;)
+				free(malloc(1));
+			unseen(SYS_exit_group, 0);
+		}
+		if (pid < 0 || waitpid(pid, &status, 0) != pid || (WIFEXITED(status) && WEXITSTATUS(status)))
+			exit(77);
+		killed += WIFSIGNALED(status);
+	}
+	printf("%u children were killed\n", killed);
+}
+
 int main(int argc, char **argv)
 {
 	unsigned count = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 0;
@@ -192,6 +264,10 @@ int main(int argc, char **argv)
 		unseen(SYS_close_range, 3, ~0u, 0);
 	else if (!strcmp(argv[1], "shared"))
 		share();
+	else if (!strcmp(argv[1], "vforks"))
+		make_calls_in_children(count);
+	else if (!strcmp(argv[1], "killed"))
+		make_children_that_die();
 	else
 		look_at_sleepers();
 	make_calls(made > count ? made : count);

@@ -28,7 +28,7 @@ if test "$(random_below 2)" = 1; then
 else
 	ulimit -n $((1100 + $(random_below 2000)))
 fi
-for what in duplicated closed shared asleep; do
+for what in duplicated closed shared asleep vforks; do
 	count=$((1000 + $(random_below 60000)))
 	bare "$apps/lost_connections" $what $count >bare.out 2>bare.err
 	status=$?
@@ -49,6 +49,38 @@ for what in duplicated closed shared asleep; do
 		rm -f lost.fxt
 	done
 done
+# Children by vfork are killed wherever they are. Their parent goes on, and its trace is valid.
+timeout 120 "$FXT" record -q --memory=256K -o vforks.fxt -- "$apps/host_vforks" 300 >found.out 2>found.err
+is "children killed at any moment: exit status" 0 $?
+is "children killed at any moment: marks" "marks 600" "$(cat found.out)"
+valid vforks.fxt
+rm -f vforks.fxt
+# The kernel kills them while they take a chunk. A ring loses no room by that: it keeps about as many calls of
+# the parent as it keeps of a program without such children.
+# kept PROGRAM...: runs the program, and sets kept to the number of its calls that are in the ring.
+kept()
+{
+	serve -m circular -b 4 -o ring.fxt
+	managed timeout 60 "$@" >found.out 2>found.err
+	status=$?
+	stop_serving
+	cat <&5 >said
+	valid ring.fxt
+	kept=$(calls_in ring.fxt)
+	kept=${kept%% *}
+	rm -f ring.fxt beside.*
+}
+kept "$apps/sequence" 100000
+usual=$kept
+kept "$apps/lost_connections" killed 100000
+if test $status = 77; then
+	echo "skipped: children that are killed while they take a chunk, because there is no seccomp"
+else
+	is "children killed while they take a chunk: exit status" 0 $status
+	grep -q '^[1-9][0-9]* children were killed' found.out || fail "no child was killed: $(cat found.out)"
+	between "children killed while they take a chunk: calls in the ring" \
+		$((usual * 4 / 5)) $((usual * 6 / 5)) "$kept"
+fi
 # A child reads nothing that the manager says to its parent, which would wait for it at its end.
 for ((i = 0; i < 40; i++)); do
 	follow=$(test $((i % 2)) = 0 && echo none || echo all)

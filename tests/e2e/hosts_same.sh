@@ -166,6 +166,7 @@ threads cancel
 threads running
 lost_connections shared 500
 lost_connections asleep 500
+lost_connections vforks 5000
 throng 60 2
 throng 90 1 turn
 rings exec
