@@ -247,7 +247,7 @@ START_TEST(passes)
 	play.early = FIRST_EARLY;
 	/* Some managers grant nothing, and thereby all. */
 	play.granted = random_below(3) ? FIRST + (unsigned)random_below(buffer.limit / 2) : 0;
-	atomic_store(&buffer.managed->granted_chunks, play.granted);
+	atomic_store(&buffer.header->granted_chunks, play.granted);
 	play.busy = calloc(buffer.limit, sizeof(*play.busy));
 	late = 1 + (unsigned)random_below(buffer.limit);
 	kept = 2 + (unsigned)random_below(40);
@@ -267,7 +267,7 @@ START_TEST(passes)
 		/* The manager grants more, or takes something back. */
 		if (play.granted && random_below(200) == 0) {
 			play.granted = FIRST + (unsigned)random_below(buffer.limit);
-			atomic_store(&buffer.managed->granted_chunks, play.granted);
+			atomic_store(&buffer.header->granted_chunks, play.granted);
 		}
 	}
 	ck_assert_uint_gt(found, 100);

@@ -15,6 +15,7 @@ UNIT_TESTS = \
 	tests/check_filter \
 	tests/check_heap_sample \
 	tests/check_labels \
+	tests/check_leave \
 	tests/check_managed \
 	tests/check_module \
 	tests/check_process_stat \
@@ -31,6 +32,7 @@ tests_check_block_table_SOURCES = tests/check_block_table.c agent/objects/block_
 tests_check_block_table_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_buffer_SOURCES = tests/check_buffer.c tests/buffer_fixture.h
 tests_check_buffer_file_SOURCES = tests/check_buffer_file.c tests/buffer_fixture.h
+tests_check_leave_SOURCES = tests/check_leave.c tests/apps/random.h tests/apps/unseen.h tests/suite.h
 tests_check_managed_SOURCES = tests/check_managed.c tests/apps/random.h tests/apps/unseen.h
 tests_check_module_SOURCES = tests/check_module.c agent/names/module.c tests/apps/random.h tests/apps/unseen.h
 tests_check_module_CPPFLAGS = $(FXT_CPPFLAGS)

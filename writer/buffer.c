@@ -114,9 +114,11 @@ static bool take_oldest(struct fxt_buffer *buffer, struct fxt_chunk *chunk)
 		return false;
 	past = &buffer->past[number];
 	*chunk = (struct fxt_chunk){.base = fxt_buffer_chunk(buffer, number), .words = FXT_CHUNK_WORDS,
-				    .number = number, .overwritten = past->events,
-				    .overwritten_ns = past->last_ns, .has_waited = waited};
-	past->events = 0;
+				    .number = number, .overwritten_ns = past->last_ns, .has_waited = waited};
+	if (past->events > past->archived)
+		chunk->overwritten = past->events - past->archived;
+	chunk->overwritten += atomic_exchange(&buffer->refused_events, 0);
+	past->events = past->archived = 0;
 	/* This comes before any store to the chunk. A snapshot that copies such a store sees the new turn. */
 	atomic_fetch_add_explicit(&past->turns, 1, memory_order_acq_rel);
 	atomic_thread_fence(memory_order_release);
@@ -275,7 +277,7 @@ bool fxt_buffer_durable(struct fxt_storage *storage, const uint64_t *record, siz
 		buffer->durable_at = at + words;
 		buffer->durable_region_end = end;
 		if (buffer->managed)
-			atomic_store_explicit(&buffer->managed->durable_data_end,
+			atomic_store_explicit(&buffer->header->durable_data_end,
 					      (at + words) * FXT_WORD_BYTES, memory_order_release);
 	}
 	fxt_unlock(&buffer->durable_lock, mask);

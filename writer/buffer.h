@@ -90,6 +90,7 @@ struct fxt_buffer_config {
 struct fxt_chunk_past {
 	uint64_t last_ns;               /* the time of the last event in the chunk when it was finished */
 	uint32_t events;                /* how many events were in it then */
+	uint32_t archived;              /* how many of them a manager had saved that is gone */
 	/* how often the chunk was emptied; tells a snapshot that it was emptied while being read */
 	atomic_uint turns;
 	unsigned saved;                 /* the number of the last snapshot that has the chunk */
@@ -168,11 +169,21 @@ struct fxt_buffer {
 	size_t left_out_words;
 	/* the size of the private memory of the tables (windows, free pages, past, ring) */
 	size_t memory_bytes;
-	struct fxt_managed_header *managed;     /* managed: what the manager sees; otherwise NULL */
+	/* managed: a manager saves the buffer; false for good from the moment on at which the process has
+	 * left a manager that is gone. Threads may be about to do what is right only before that: what the
+	 * members below describe stays in memory, and what may not happen any more is looked at again under
+	 * extend_lock, or refused by the state of a chunk (buffer_leave.c). */
+	atomic_bool managed;
+	struct fxt_managed_header *header;      /* managed: what the manager sees */
+	uint32_t managed_chunks;        /* managed: how many chunks the memory has */
+	/* managed: the process leaves its manager, or has left it; how many events were overwritten in chunks
+	 * of a ring that nobody has got because of that */
+	atomic_bool leaves;
+	atomic_uint refused_events;
 	fxt_managed_entry *states;      /* managed: the states of the chunks, behind the header */
 	fxt_taken_entry *taken;         /* managed: what the manager has taken of them */
 	size_t front_bytes;             /* managed: the size of header and tables */
-	atomic_uint takers;             /* managed: how many threads are taking a chunk */
+	atomic_uint leavers;            /* managed: how many threads are about to execute a program */
 	uint32_t file_limit;            /* managed: `limit` if the manager dies */
 	atomic_uint saved_wraps;        /* managed: halves that were saved (changed under extend_lock) */
 	atomic_uint asked_saves;        /* managed: `saves` of the header when a half was last to be saved */
@@ -228,6 +239,9 @@ void fxt_managed_go_on(struct fxt_buffer *buffer, bool is_cleared);
 
 /* Notes that the manager has saved a rolling buffer: FXT_MANAGER_BUFFER_SAVED with this wrap count. */
 void fxt_managed_saved(struct fxt_buffer *buffer, uint32_t wraps);
+
+/* Notes that FXT_MANAGER_ALL_SAVED has come. */
+void fxt_managed_all_saved(struct fxt_buffer *buffer);
 
 /* Gives a managed buffer whose manager is gone a file: `path`, or a numbered variant. From then on it is a
  * buffer in memory, which is saved into that file. What the manager has saved is not in the file, but for

@@ -10,28 +10,6 @@
 #include "apart.h"
 #include "buffer.h"
 
-enum { TAKER_TRIES = 1 << 20 };
-
-/* Sees to it that nothing of the chunks that nobody has gets into the file: the manager has saved them, or
- * they were never used. A stream takes none of them again, and they pass for saved. The others are
- * emptied. */
-static void leave_out_free(struct fxt_buffer *buffer)
-{
-	enum fxt_managed_state state;
-	uint32_t i;
-
-	for (i = 0; i < buffer->limit; i++) {
-		state = fxt_managed_state_of(atomic_load_explicit(&buffer->states[i], memory_order_acquire));
-		if (state == FXT_MANAGED_HELD || state == FXT_MANAGED_FULL || state == FXT_MANAGED_PAGES ||
-		    state == FXT_MANAGED_TAKEN)
-			continue;
-		if (buffer->mode == FXT_STREAMING)
-			buffer->past[i].saved_at = FXT_IS_SAVED;
-		else
-			fxt_chunk_empty(fxt_buffer_chunk(buffer, i), FXT_CHUNK_WORDS);
-	}
-}
-
 /* Puts fillers in the place of the events that the first `words` words of a chunk have. */
 static void empty_events(uint64_t *chunk, size_t words)
 {
@@ -47,22 +25,78 @@ static void empty_events(uint64_t *chunk, size_t words)
 	}
 }
 
-/* Leaves out what is in the archive already: the events that the manager has taken of chunks. What records
- * behind them need, threads and strings, stays. */
-static void leave_out_taken(struct fxt_buffer *buffer)
+/* Sees to it that nobody is handed the chunk by the rules of a managed buffer any more. Nobody waits for
+ * threads that are just taking one: such a thread may sleep, and the child of a vfork may have been killed.
+ * The state of the chunk decides which comes first. Returns what the entry was before. A thread that has the
+ * chunk then keeps it. One that has taken it, and has not emptied it yet, finds that it has got none. */
+static uint32_t withdraw(struct fxt_buffer *buffer, uint32_t number)
 {
-	uint32_t pass = atomic_load_explicit(&buffer->managed->saved_pass, memory_order_acquire), i, entry;
-	enum fxt_managed_state state;
+	uint32_t entry = atomic_load(&buffer->states[number]);
+	enum fxt_managed_state state, next;
 
-	for (i = 0; i < buffer->limit; i++) {
-		entry = atomic_load_explicit(&buffer->states[i], memory_order_acquire);
+	do {
 		state = fxt_managed_state_of(entry);
-		if (state == FXT_MANAGED_HELD || state == FXT_MANAGED_FULL)
-			empty_events(fxt_buffer_chunk(buffer, i),
-				     fxt_taken_words(atomic_load_explicit(&buffer->taken[i],
-									  memory_order_acquire),
-						     entry >> 8, pass));
+		if (state == FXT_MANAGED_HELD || state == FXT_MANAGED_PAGES || state == FXT_MANAGED_LEFT)
+			break;
+		next = state == FXT_MANAGED_FULL ? FXT_MANAGED_LEFT : FXT_MANAGED_FREEING;
+	} while (!atomic_compare_exchange_weak(&buffer->states[number], &entry,
+					       (entry & ~0xffu) | (uint32_t)next));
+	return entry;
+}
+
+/* Leaves a chunk out that nobody has: the manager has saved it, it was never used, or it `is_taken` by a
+ * thread that gets nothing. A stream does not take it again, and it passes for saved. Otherwise it is
+ * emptied, and what was overwritten in a ring's is counted with the next chunk that somebody takes. */
+static void leave_out(struct fxt_buffer *buffer, uint32_t number, bool is_taken)
+{
+	if (buffer->mode == FXT_STREAMING) {
+		buffer->past[number].saved_at = FXT_IS_SAVED;
+		return;
 	}
+	fxt_chunk_empty(fxt_buffer_chunk(buffer, number), FXT_CHUNK_WORDS);
+	if (is_taken && buffer->mode == FXT_CIRCULAR)
+		atomic_fetch_add(&buffer->refused_events, buffer->past[number].events);
+	buffer->past[number].events = 0;
+}
+
+/* Withdraws all chunks, and leaves out what is in the archive already: whole chunks, and the events that the
+ * manager has taken of others. What records behind them need, threads and strings, stays. */
+static void withdraw_all(struct fxt_buffer *buffer)
+{
+	uint32_t pass = atomic_load_explicit(&buffer->header->saved_pass, memory_order_acquire), i, entry;
+	enum fxt_managed_state state;
+	uint64_t taken;
+
+	atomic_store(&buffer->leaves, true);
+	for (i = 0; i < buffer->managed_chunks; i++) {
+		entry = withdraw(buffer, i);
+		state = fxt_managed_state_of(entry);
+		if (state == FXT_MANAGED_PAGES)
+			continue;
+		if (state != FXT_MANAGED_HELD && state != FXT_MANAGED_FULL && state != FXT_MANAGED_LEFT) {
+			leave_out(buffer, i, state == FXT_MANAGED_TAKEN);
+			continue;
+		}
+		taken = atomic_load_explicit(&buffer->taken[i], memory_order_acquire);
+		empty_events(fxt_buffer_chunk(buffer, i), fxt_taken_words(taken, entry >> 8, pass));
+		buffer->past[i].archived = fxt_taken_events(taken, entry >> 8, pass);
+	}
+}
+
+/* Lets the chunks be handed out again, because there can be no file. */
+static void give_all_back(struct fxt_buffer *buffer)
+{
+	uint32_t i, entry;
+	enum fxt_managed_state state, next;
+
+	for (i = 0; i < buffer->managed_chunks; i++) {
+		entry = atomic_load(&buffer->states[i]);
+		state = fxt_managed_state_of(entry);
+		next = state == FXT_MANAGED_LEFT ? FXT_MANAGED_FULL : FXT_MANAGED_FREE;
+		if (state == FXT_MANAGED_LEFT || state == FXT_MANAGED_FREEING)
+			atomic_store(&buffer->states[i], (entry & ~0xffu) | (uint32_t)next);
+	}
+	atomic_store(&buffer->leaves, false);
 }
 
 static uint64_t load(const uint64_t *at)
@@ -83,12 +117,12 @@ static void copy_words(uint64_t *to, const uint64_t *from, size_t words)
  * because the process was killed, and this helper of it was not. */
 static bool step(struct fxt_buffer *buffer, uint32_t from, uint32_t to)
 {
-	return atomic_compare_exchange_strong(&buffer->managed->leaving, &from, to);
+	return atomic_compare_exchange_strong(&buffer->header->leaving, &from, to);
 }
 
 static bool count_moved(struct fxt_buffer *buffer)
 {
-	uint32_t leaving = atomic_load(&buffer->managed->leaving);
+	uint32_t leaving = atomic_load(&buffer->header->leaving);
 
 	return !(leaving & FXT_TAKEN_OVER) && step(buffer, leaving, leaving + (1 << FXT_MOVED_SHIFT));
 }
@@ -96,8 +130,8 @@ static bool count_moved(struct fxt_buffer *buffer)
 /* Returns whether the word is one to which any thread adds: a count of the whole process. */
 static bool is_sum(const struct fxt_buffer *buffer, const uint64_t *at)
 {
-	size_t counters = buffer->managed->counters_offset / FXT_WORD_BYTES;
-	size_t count = buffer->managed->counters_size / FXT_WORD_BYTES, i = (size_t)(at - buffer->durable);
+	size_t counters = buffer->header->counters_offset / FXT_WORD_BYTES;
+	size_t count = buffer->header->counters_size / FXT_WORD_BYTES, i = (size_t)(at - buffer->durable);
 
 	return at >= buffer->durable && i >= counters && i < counters + count &&
 	       (i - counters) % FXT_COUNTER_WORDS == FXT_COUNTER_SUM;
@@ -164,8 +198,8 @@ static int move_durable(struct fxt_buffer *buffer, void *elsewhere, size_t at)
  * part of it is the file. */
 static int write_beginning(struct fxt_buffer *buffer, uint64_t *copy)
 {
-	size_t counters = buffer->managed->counters_offset / FXT_WORD_BYTES;
-	size_t count = buffer->managed->counters_size / FXT_WORD_BYTES;
+	size_t counters = buffer->header->counters_offset / FXT_WORD_BYTES;
+	size_t count = buffer->header->counters_size / FXT_WORD_BYTES;
 	size_t words = buffer->durable_words < FXT_CHUNK_WORDS ? buffer->durable_words : FXT_CHUNK_WORDS;
 
 	copy_words(copy, buffer->durable, words);
@@ -277,21 +311,12 @@ static void become_own(struct fxt_buffer *buffer, uint32_t chunks)
 					: chunks;
 	}
 	atomic_store_explicit(&buffer->extended, chunks, memory_order_relaxed);
-	atomic_store_explicit(&buffer->failure, 0, memory_order_relaxed);
 	atomic_store_explicit(&buffer->retry_ns, 0, memory_order_relaxed);
-	atomic_store_explicit(&buffer->managed->leaving, FXT_HAS_LEFT, memory_order_release);
-	buffer->managed = NULL;
+	atomic_store_explicit(&buffer->header->leaving, FXT_HAS_LEFT, memory_order_release);
 	buffer->storage.ops = &fxt_buffer_ops;
-}
-
-/* Waits until no thread is taking a chunk. Returns false if that takes too long. */
-static bool wait_for_takers(struct fxt_buffer *buffer)
-{
-	unsigned tries;
-
-	for (tries = 0; atomic_load(&buffer->takers) && tries < TAKER_TRIES; tries++)
-		FXT_SYSCALL0(SYS_sched_yield);
-	return !atomic_load(&buffer->takers);
+	atomic_store(&buffer->managed, false);
+	/* This comes last, because a thread that finds no failure goes on as the kind of the buffer says. */
+	atomic_store(&buffer->failure, 0);
 }
 
 /* Returns how many chunks the file has at first: whole windows if it can go on in further ones, and otherwise
@@ -311,9 +336,6 @@ int fxt_buffer_leave_manager(struct fxt_buffer *buffer, const char *path)
 	uint64_t extend, durable;
 	int error;
 
-	/* From here on nobody takes a chunk, because failure() says that the manager is gone. */
-	if (!wait_for_takers(buffer))
-		return -EBUSY;
 	extend = fxt_lock(&buffer->extend_lock);
 	if (fxt_file_is_ours(buffer, buffer->fd))
 		fxt_sys_close(buffer->fd);
@@ -322,8 +344,7 @@ int fxt_buffer_leave_manager(struct fxt_buffer *buffer, const char *path)
 	leaving.chunks = first_chunks(buffer);
 	durable = fxt_lock(&buffer->durable_lock);
 	fxt_buffer_lay_regions(buffer);
-	leave_out_free(buffer);
-	leave_out_taken(buffer);
+	withdraw_all(buffer);
 	if (fxt_opens_here())
 		error = make_file(buffer, leaving.chunks);
 	else
@@ -334,8 +355,9 @@ int fxt_buffer_leave_manager(struct fxt_buffer *buffer, const char *path)
 			buffer->fd = -1;
 		become_own(buffer, leaving.chunks);
 		fxt_file_settle(buffer);
-	} else if (atomic_load(&buffer->managed->leaving) == FXT_STAYS) {
+	} else if (atomic_load(&buffer->header->leaving) == FXT_STAYS) {
 		/* No file can be made. The memory gets what it has room for, and may be saved in the end. */
+		give_all_back(buffer);
 		buffer->is_kept = true;
 		atomic_store_explicit(&buffer->failure, 0, memory_order_relaxed);
 	}

@@ -88,7 +88,7 @@ static uint64_t front_bytes(const struct fxt_buffer *buffer)
 /* Fills in the header except for the magic number, which is stored when everything else is complete. */
 static void describe(struct fxt_buffer *buffer, const struct fxt_buffer_config *config, uint64_t total)
 {
-	struct fxt_managed_header *header = buffer->managed;
+	struct fxt_managed_header *header = buffer->header;
 
 	header->version = FXT_MANAGED_VERSION;
 	header->buffering_mode = (uint8_t)buffer->mode;
@@ -119,22 +119,24 @@ static int map_memory(struct fxt_buffer *buffer, const struct fxt_buffer_config 
 	if (!base)
 		return error;
 	fxt_sys_madvise(base, bytes, MADV_DONTDUMP);
-	buffer->managed = (struct fxt_managed_header *)base;
+	buffer->header = (struct fxt_managed_header *)base;
+	buffer->managed = true;
+	buffer->managed_chunks = buffer->limit;
 	describe(buffer, config, total);
-	buffer->states = (fxt_managed_entry *)(base + buffer->managed->table_offset);
-	buffer->taken = (fxt_taken_entry *)(base + buffer->managed->taken_offset);
+	buffer->states = (fxt_managed_entry *)(base + buffer->header->table_offset);
+	buffer->taken = (fxt_taken_entry *)(base + buffer->header->taken_offset);
 	buffer->front_bytes = front_bytes(buffer);
-	buffer->durable = (uint64_t *)(base + buffer->managed->durable_offset);
+	buffer->durable = (uint64_t *)(base + buffer->header->durable_offset);
 	for (i = 0; i < windows; i++)
 		atomic_store_explicit(&buffer->windows[i].base,
 				      (uint64_t *)(base + front + (uint64_t)i * FXT_WINDOW_BYTES),
 				      memory_order_release);
 	fxt_buffer_lay_prologue(buffer, config);
-	buffer->managed->counters_offset = (buffer->prologue_words - config->counters_words) * FXT_WORD_BYTES;
-	buffer->managed->counters_size = config->counters_words * FXT_WORD_BYTES;
-	atomic_store_explicit(&buffer->managed->durable_data_end, buffer->durable_at * FXT_WORD_BYTES,
+	buffer->header->counters_offset = (buffer->prologue_words - config->counters_words) * FXT_WORD_BYTES;
+	buffer->header->counters_size = config->counters_words * FXT_WORD_BYTES;
+	atomic_store_explicit(&buffer->header->durable_data_end, buffer->durable_at * FXT_WORD_BYTES,
 			      memory_order_release);
-	buffer->managed->magic = FXT_MANAGED_MAGIC;
+	buffer->header->magic = FXT_MANAGED_MAGIC;
 	return 0;
 }
 
@@ -201,9 +203,9 @@ int fxt_buffer_create_managed(struct fxt_buffer *buffer, const struct fxt_buffer
 /* Returns how many chunks of each half the process may use. */
 static uint32_t granted(const struct fxt_buffer *buffer)
 {
-	uint32_t half = buffer->limit / 2, chunks;
+	uint32_t half = buffer->managed_chunks / 2, chunks;
 
-	chunks = atomic_load_explicit(&buffer->managed->granted_chunks, memory_order_relaxed);
+	chunks = atomic_load_explicit(&buffer->header->granted_chunks, memory_order_relaxed);
 	/* The manager has not seen the memory before it answers for the first time. */
 	if (!chunks && atomic_load_explicit(&buffer->saved_wraps, memory_order_relaxed))
 		chunks = half;
@@ -215,16 +217,16 @@ static uint32_t granted(const struct fxt_buffer *buffer)
 /* Asks for twice the chunks that were granted. */
 static void want_more(struct fxt_buffer *buffer)
 {
-	atomic_store_explicit(&buffer->managed->wanted_chunks, 2 * granted(buffer), memory_order_relaxed);
+	atomic_store_explicit(&buffer->header->wanted_chunks, 2 * granted(buffer), memory_order_relaxed);
 }
 
 static uint32_t pass_chunks(const struct fxt_buffer *buffer)
 {
-	uint32_t chunks = atomic_load_explicit(&buffer->managed->granted_chunks, memory_order_relaxed);
+	uint32_t chunks = atomic_load_explicit(&buffer->header->granted_chunks, memory_order_relaxed);
 
 	if (buffer->mode == FXT_STREAMING)
 		return granted(buffer);
-	return chunks && chunks < buffer->limit / 2 ? 2 * chunks : buffer->limit;
+	return chunks && chunks < buffer->managed_chunks / 2 ? 2 * chunks : buffer->managed_chunks;
 }
 
 /* Returns whether the next pass may write to its half of the buffer. It may if the manager has said that the
@@ -232,7 +234,7 @@ static uint32_t pass_chunks(const struct fxt_buffer *buffer)
  * free. The caller holds extend_lock. */
 static bool is_half_saved(struct fxt_buffer *buffer, uint32_t pass)
 {
-	uint32_t first = ((pass + 1) & 1) * (buffer->limit / 2), i;
+	uint32_t first = ((pass + 1) & 1) * (buffer->managed_chunks / 2), i;
 	enum fxt_managed_state state;
 
 	fxt_managed_hear_all(buffer);
@@ -269,14 +271,14 @@ static void pace(struct fxt_buffer *buffer, uint64_t now_ns)
 /* Begins pass `pass` + 1 of a streaming buffer, and asks the manager to save the half that is full. */
 static void begin_pass(struct fxt_buffer *buffer, uint32_t pass, uint64_t now_ns)
 {
-	uint64_t durable = atomic_load_explicit(&buffer->managed->durable_data_end, memory_order_relaxed);
+	uint64_t durable = atomic_load_explicit(&buffer->header->durable_data_end, memory_order_relaxed);
 
 	pace(buffer, now_ns);
 	buffer->empty_passes = atomic_exchange(&buffer->has_found, false) ? 0 : buffer->empty_passes + 1;
-	atomic_store_explicit(&buffer->managed->wrapped_count, pass + 1, memory_order_relaxed);
+	atomic_store_explicit(&buffer->header->wrapped_count, pass + 1, memory_order_relaxed);
 	atomic_store_explicit(&buffer->cursor, (uint64_t)(pass + 1) << 32, memory_order_release);
 	atomic_store_explicit(&buffer->failure, 0, memory_order_relaxed);
-	atomic_store_explicit(&buffer->asked_saves, atomic_load(&buffer->managed->saves),
+	atomic_store_explicit(&buffer->asked_saves, atomic_load(&buffer->header->saves),
 			      memory_order_relaxed);
 	if (fxt_managed_may_talk(buffer))
 		fxt_managed_say(buffer, (struct fxt_packet){FXT_PROVIDER_SAVE_BUFFER, 0, pass, durable});
@@ -288,7 +290,7 @@ static void begin_pass(struct fxt_buffer *buffer, uint32_t pass, uint64_t now_ns
  * anything (-EBUSY). A buffer that is full has no failure: storage.h. The caller holds extend_lock. */
 static int why_none(struct fxt_buffer *buffer, uint64_t now_ns)
 {
-	uint32_t saves = atomic_load(&buffer->managed->saves);
+	uint32_t saves = atomic_load(&buffer->header->saves);
 
 	if (buffer->full_bytes || buffer->is_kept)
 		return 0;
@@ -306,7 +308,10 @@ static bool turn_over(struct fxt_buffer *buffer, uint32_t pass, uint64_t now_ns)
 	if (fxt_may_not_lock())
 		return false;
 	mask = fxt_lock(&buffer->extend_lock);
-	if (atomic_load_explicit(&buffer->cursor, memory_order_relaxed) >> 32 == pass) {
+	/* The process may have left its manager. */
+	if (!buffer->managed) {
+		done = false;
+	} else if (atomic_load_explicit(&buffer->cursor, memory_order_relaxed) >> 32 == pass) {
 		int why = why_none(buffer, now_ns);
 
 		done = is_half_saved(buffer, pass);
@@ -355,10 +360,10 @@ void fxt_managed_before_vfork(struct fxt_buffer *buffer, uint64_t now_ns)
 static void pause_until_saved(struct fxt_storage *storage)
 {
 	static const struct timespec most = {0, FXT_PAUSE_NS};
-	struct fxt_managed_header *header = buffer_of(storage)->managed;
+	struct fxt_managed_header *header = buffer_of(storage)->header;
 
 	/* Another thread may have left the manager meanwhile. */
-	if (!header)
+	if (!buffer_of(storage)->managed)
 		return;
 	atomic_fetch_add(&header->sleepers, 1);
 	FXT_SYSCALL4(SYS_futex, &header->saves, FXT_FUTEX_WAIT_SHARED,
@@ -370,7 +375,7 @@ static void pause_until_saved(struct fxt_storage *storage)
  * be all that the process needs, and not much of them. */
 static void populate(struct fxt_buffer *buffer, uint32_t number)
 {
-	if (number % (buffer->limit / 2) >= FIRST_CHUNKS)
+	if (number % (buffer->managed_chunks / 2) >= FIRST_CHUNKS)
 		fxt_sys_madvise(fxt_buffer_chunk(buffer, number), FXT_CHUNK_BYTES, MADV_POPULATE_WRITE);
 }
 
@@ -387,22 +392,43 @@ static uint32_t overwritten_of(struct fxt_buffer *buffer, uint32_t number, uint3
 	return taken.events < events ? events - taken.events : 0;
 }
 
+/* Returns whether a chunk in this state may be taken: it is free, or the ring has given it. */
+static bool may_take(enum fxt_managed_state state, bool is_oldest)
+{
+	return state == FXT_MANAGED_FREE || state == FXT_MANAGED_EMPTY ||
+	       (is_oldest && (state == FXT_MANAGED_FULL || state == FXT_MANAGED_SAVED));
+}
+
+/* Gives a chunk that was not handed out back to the ring, if it was refused because the process leaves its
+ * manager: the buffer goes on with it then. */
+static void give_back_refused(struct fxt_buffer *buffer, uint32_t number)
+{
+	if (buffer->mode == FXT_CIRCULAR && buffer->leaves)
+		fxt_ring_give_back(&buffer->ring, number);
+}
+
 /* Makes the chunk the caller's, in a new turn, if it is free. A chunk that `is_oldest`, which the ring has
  * given, may also be full or saved. Returns false otherwise: the thread may have slept for whole passes since
- * it got the chunk's number. The new turn is stored before anything is stored to the chunk, and
- * FXT_MANAGED_HELD after that, so a manager that copies the chunk meanwhile can tell that its copy is bad. */
+ * it got the chunk's number, or the process leaves its manager. The new turn is stored before anything is
+ * stored to the chunk, and FXT_MANAGED_HELD after that, so a manager that copies the chunk meanwhile can tell
+ * that its copy is bad. */
 static bool hand_out(struct fxt_buffer *buffer, uint32_t number, bool is_oldest, struct fxt_chunk *chunk)
 {
 	struct fxt_chunk_past *past = &buffer->past[number];
-	uint32_t entry = atomic_load_explicit(&buffer->states[number], memory_order_acquire);
-	enum fxt_managed_state state = fxt_managed_state_of(entry);
-	uint32_t turn = (entry >> 8) + 1;
+	uint32_t entry = atomic_load_explicit(&buffer->states[number], memory_order_acquire), turn, taken;
+	enum fxt_managed_state state;
+	bool is_held;
 
-	if ((state != FXT_MANAGED_FREE && state != FXT_MANAGED_EMPTY &&
-	     !(is_oldest && (state == FXT_MANAGED_FULL || state == FXT_MANAGED_SAVED))) ||
-	    !atomic_compare_exchange_strong(&buffer->states[number], &entry,
-					    entry_of(turn, FXT_MANAGED_TAKEN)))
-		return false;
+	/* A manager may mark the chunk as saved at this moment. */
+	do {
+		state = fxt_managed_state_of(entry);
+		turn = (entry >> 8) + 1;
+		taken = entry_of(turn, FXT_MANAGED_TAKEN);
+		if (!may_take(state, is_oldest)) {
+			give_back_refused(buffer, number);
+			return false;
+		}
+	} while (!atomic_compare_exchange_strong(&buffer->states[number], &entry, taken));
 	/* The child of a vfork may be killed in what follows: then its parent gives this chunk back. */
 	*chunk = (struct fxt_chunk){.base = fxt_buffer_chunk(buffer, number), .words = FXT_CHUNK_WORDS,
 				    .number = number};
@@ -416,20 +442,28 @@ static bool hand_out(struct fxt_buffer *buffer, uint32_t number, bool is_oldest,
 			chunk->overwritten = overwritten;
 			chunk->overwritten_ns = past->last_ns;
 		}
+		past->events = chunk->overwritten;
 	}
-	past->events = 0;
 	fxt_chunk_empty(chunk->base, FXT_CHUNK_WORDS);
-	atomic_store_explicit(&buffer->states[number], entry_of(turn, FXT_MANAGED_HELD),
-			      memory_order_release);
-	atomic_store_explicit(&buffer->has_found, true, memory_order_relaxed);
-	return true;
+	is_held = atomic_compare_exchange_strong(&buffer->states[number], &taken,
+						 entry_of(turn, FXT_MANAGED_HELD));
+	/* If the chunk is refused, whoever has withdrawn it has counted these. */
+	past->events = 0;
+	if (is_held) {
+		atomic_store_explicit(&buffer->has_found, true, memory_order_relaxed);
+		return true;
+	}
+	chunk->words = 0;
+	atomic_signal_fence(memory_order_seq_cst);
+	give_back_refused(buffer, number);
+	return false;
 }
 
 /* Takes a chunk of the half that the next pass will go over. So does the child of a vfork, which takes no
  * lock, and so cannot begin that pass. */
 static bool take_ahead(struct fxt_buffer *buffer, uint32_t pass, struct fxt_chunk *chunk)
 {
-	uint32_t first = ((pass + 1) & 1) * (buffer->limit / 2), most = granted(buffer), i;
+	uint32_t first = ((pass + 1) & 1) * (buffer->managed_chunks / 2), most = granted(buffer), i;
 
 	for (i = 0; i < most; i++)
 		if (hand_out(buffer, first + i, false, chunk))
@@ -439,11 +473,11 @@ static bool take_ahead(struct fxt_buffer *buffer, uint32_t pass, struct fxt_chun
 
 static bool take_now(struct fxt_buffer *buffer, uint64_t now_ns, struct fxt_chunk *chunk)
 {
-	uint32_t chunks, pass, number, half = buffer->mode == FXT_STREAMING ? buffer->limit / 2 : 0;
+	uint32_t chunks, pass, number, half = buffer->mode == FXT_STREAMING ? buffer->managed_chunks / 2 : 0;
 	uint64_t at;
 	bool waited;
 
-	while (!fxt_managed_is_over(buffer)) {
+	while (buffer->managed && !fxt_managed_is_over(buffer)) {
 		chunks = pass_chunks(buffer);
 		at = atomic_load_explicit(&buffer->cursor, memory_order_acquire);
 		pass = (uint32_t)(at >> 32);
@@ -476,11 +510,10 @@ static bool take(struct fxt_storage *storage, uint64_t now_ns, struct fxt_chunk 
 	bool taken;
 
 	fxt_buffer_hear(buffer, now_ns);
-	/* fxt_buffer_leave_manager() waits until no thread is in take_now(), because one that is may not have
-	 * seen yet that the manager is gone. */
-	atomic_fetch_add(&buffer->takers, 1);
 	taken = take_now(buffer, now_ns, chunk);
-	atomic_fetch_sub(&buffer->takers, 1);
+	/* The process has left its manager since this thread has read what kind of buffer it has. */
+	if (!taken && !buffer->managed)
+		return fxt_buffer_ops.take(storage, now_ns, chunk);
 	if (!taken && (fxt_managed_is_over(buffer) || buffer->mode == FXT_ONESHOT))
 		atomic_store_explicit(&buffer->retry_ns, now_ns + HEAR_NS, memory_order_relaxed);
 	return taken;
@@ -490,11 +523,15 @@ static uint32_t finish(struct fxt_storage *storage, uint32_t number, uint32_t ev
 {
 	struct fxt_buffer *buffer = buffer_of(storage);
 	uint32_t entry = atomic_load_explicit(&buffer->states[number], memory_order_relaxed);
+	uint32_t full = entry_of(entry >> 8, FXT_MANAGED_FULL);
 
 	buffer->past[number].events = events;
 	buffer->past[number].last_ns = last_ns;
-	atomic_store_explicit(&buffer->states[number], entry_of(entry >> 8, FXT_MANAGED_FULL),
-			      memory_order_release);
+	atomic_store(&buffer->states[number], full);
+	/* Who leaves the manager has looked at the states already, or sees that this chunk is full. */
+	if (buffer->leaves)
+		atomic_compare_exchange_strong(&buffer->states[number], &full,
+					       entry_of(entry >> 8, FXT_MANAGED_LEFT));
 	if (buffer->mode == FXT_CIRCULAR)
 		fxt_ring_give_back(&buffer->ring, number);
 	return 0;
@@ -536,7 +573,7 @@ void fxt_managed_begin(struct fxt_buffer *buffer, enum fxt_mode mode)
 	while (fxt_ring_take(&buffer->ring, &number, &waited))
 		;
 	buffer->mode = mode;
-	buffer->managed->buffering_mode = (uint8_t)mode;
+	buffer->header->buffering_mode = (uint8_t)mode;
 	atomic_store_explicit(&buffer->cursor,
 			      mode == FXT_STREAMING ? (uint64_t)buffer->saved_wraps << 32 : 0,
 			      memory_order_release);

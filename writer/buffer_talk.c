@@ -8,11 +8,12 @@
 
 enum { HEAR_NS = 1000 * 1000 };         /* the least time between two looks for packets of the manager */
 
-/* Notes that the manager wants nothing any more (-ESHUTDOWN), or is gone (-EPIPE). The caller holds
- * extend_lock. */
+/* Notes that the manager wants nothing any more (-ESHUTDOWN), or is gone (-EPIPE), unless this process has
+ * left it. The caller holds extend_lock. */
 static void end_with(struct fxt_buffer *buffer, int error)
 {
-	if (!buffer->is_kept && atomic_load_explicit(&buffer->failure, memory_order_relaxed) != -ESHUTDOWN)
+	if (buffer->managed && !buffer->is_kept &&
+	    atomic_load_explicit(&buffer->failure, memory_order_relaxed) != -ESHUTDOWN)
 		atomic_store_explicit(&buffer->failure, error, memory_order_relaxed);
 }
 
@@ -38,6 +39,8 @@ bool fxt_managed_is_gone(const struct fxt_buffer *buffer)
  * nothing and says nothing. */
 static bool has_connection(struct fxt_buffer *buffer)
 {
+	if (!buffer->managed)
+		return false;
 	if (!buffer->is_deaf && !fxt_file_is_ours(buffer, buffer->fd))
 		buffer->is_deaf = true;
 	if (buffer->is_deaf && fxt_managed_is_gone(buffer))
@@ -171,7 +174,8 @@ void fxt_buffer_hand_over(struct fxt_buffer *buffer)
 	for (;;) {
 		mask = fxt_lock(&buffer->extend_lock);
 		fxt_managed_hear_all(buffer);
-		is_done = buffer->is_all_saved || fxt_managed_is_over(buffer) || buffer->is_deaf;
+		is_done = buffer->is_all_saved || fxt_managed_is_over(buffer) || buffer->is_deaf ||
+			  !buffer->managed;
 		fxt_unlock(&buffer->extend_lock, mask);
 		if (is_done)
 			return;
@@ -190,34 +194,51 @@ void fxt_managed_saved(struct fxt_buffer *buffer, uint32_t wraps)
 
 bool fxt_managed_is_saving(const struct fxt_buffer *buffer)
 {
-	/* Another thread may be leaving the manager: its memory stays. */
-	struct fxt_managed_header *const volatile *const there = &buffer->managed;
-	const struct fxt_managed_header *managed = *there;
 	uint64_t at = atomic_load_explicit(&buffer->cursor, memory_order_relaxed);
 
-	return managed && !fxt_managed_is_over(buffer) &&
+	return buffer->managed && !fxt_managed_is_over(buffer) &&
 	       !(buffer->manager_word && fxt_managed_is_gone(buffer)) &&
 	       atomic_load_explicit(&buffer->saved_wraps, memory_order_relaxed) != (uint32_t)(at >> 32) &&
-	       atomic_load(&managed->saves) ==
+	       atomic_load(&buffer->header->saves) ==
 		       atomic_load_explicit(&buffer->asked_saves, memory_order_relaxed);
+}
+
+void fxt_managed_all_saved(struct fxt_buffer *buffer)
+{
+	uint64_t mask = fxt_lock(&buffer->extend_lock);
+
+	buffer->is_all_saved = true;
+	fxt_unlock(&buffer->extend_lock, mask);
 }
 
 void fxt_buffer_tell_dropped(struct fxt_buffer *buffer, uint64_t records)
 {
+	struct fxt_managed_header *header = buffer->header;
 	uint64_t told;
 
 	if (!buffer->managed)
 		return;
-	told = atomic_load_explicit(&buffer->managed->num_records_dropped, memory_order_relaxed);
+	told = atomic_load_explicit(&header->num_records_dropped, memory_order_relaxed);
 	/* Threads add what they drop themselves, but for the last few records. */
-	while (told < records && !atomic_compare_exchange_weak_explicit(
-					 &buffer->managed->num_records_dropped, &told, records,
-					 memory_order_relaxed, memory_order_relaxed))
+	while (told < records &&
+	       !atomic_compare_exchange_weak_explicit(&header->num_records_dropped, &told, records,
+						      memory_order_relaxed, memory_order_relaxed))
 		;
 }
 
 void fxt_buffer_leaves(struct fxt_buffer *buffer, bool leaves)
 {
-	if (buffer->managed)
-		atomic_store_explicit(&buffer->managed->outlives_connection, !leaves, memory_order_release);
+	struct fxt_managed_header *header = buffer->header;
+	unsigned count = atomic_load(&buffer->leavers);
+
+	/* A thread whose buffer was made in between has not been counted. */
+	while (!atomic_compare_exchange_weak(&buffer->leavers, &count,
+					     leaves ? count + 1 : count - (count > 0)))
+		;
+	/* Another thread may be about to execute a program too. What is stored last is what is true then. */
+	do {
+		count = atomic_load(&buffer->leavers);
+		if (header)
+			atomic_store(&header->outlives_connection, !count);
+	} while (atomic_load(&buffer->leavers) != count);
 }

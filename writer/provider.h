@@ -60,6 +60,9 @@
  *      FXT_MANAGED_FREE      streaming: manager frees its memory -> FXT_MANAGED_FREEING -> FXT_MANAGED_EMPTY
  *      FXT_MANAGED_EMPTY     as FXT_MANAGED_FREE; the first store to each of its pages takes longer
  *
+ * A provider that leaves a manager which is gone hands nothing out any more: a chunk that is full becomes
+ * FXT_MANAGED_LEFT and keeps its records, and one that is free, saved or taken becomes FXT_MANAGED_FREEING.
+ *
  * Nothing in the memory needs to be believed: the manager copies what it saves before it looks at it.
  */
 #ifndef FXT_PROVIDER_H
@@ -67,6 +70,7 @@
 
 #include <assert.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* A packet, all numbers in the byte order of the machine. What a request does not use is 0. */
@@ -264,6 +268,7 @@ enum fxt_managed_state {
 	FXT_MANAGED_SAVED,
 	FXT_MANAGED_FREEING,
 	FXT_MANAGED_EMPTY,
+	FXT_MANAGED_LEFT,
 };
 
 typedef _Atomic uint32_t fxt_managed_entry;
@@ -322,9 +327,26 @@ static inline uint32_t fxt_taken_words(uint64_t word, uint32_t turn, uint32_t sa
 	return t.pass == ((saved_pass + 1) & FXT_TAKEN_PASS_MASK) ? t.before : t.words;
 }
 
+/* Returns how many events of such a chunk are known to be in the archive. Of one that the manager was saving
+ * when it was killed that is none. */
+static inline uint32_t fxt_taken_events(uint64_t word, uint32_t turn, uint32_t saved_pass)
+{
+	struct fxt_taken t = fxt_taken_unpack(word);
+
+	if (t.turn != (turn & FXT_TAKEN_TURN_MASK) || t.pass == ((saved_pass + 1) & FXT_TAKEN_PASS_MASK))
+		return 0;
+	return t.events;
+}
+
 static inline enum fxt_managed_state fxt_managed_state_of(uint32_t entry)
 {
 	return (enum fxt_managed_state)(entry & 0xff);
+}
+
+/* Returns whether a chunk in this state has records to which none are added. */
+static inline bool fxt_managed_is_full(enum fxt_managed_state state)
+{
+	return state == FXT_MANAGED_FULL || state == FXT_MANAGED_LEFT;
 }
 
 #endif

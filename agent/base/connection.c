@@ -199,7 +199,7 @@ void fxt_connection_started(struct fxt_buffer *buffer)
 static void set_initialized(const struct fxt_buffer *buffer)
 {
 	set_message(FXT_PROVIDER_INITIALIZED, page,
-		    buffer->managed->total_size | (uint64_t)session << FXT_SESSION_SHIFT);
+		    buffer->header->total_size | (uint64_t)session << FXT_SESSION_SHIFT);
 	message.packet.reserved = echo;
 }
 

@@ -85,7 +85,7 @@ static void begin_anew_after_fork(void)
 
 void fxt_loss_note(const struct fxt_thread *thread, bool may_pass)
 {
-	struct fxt_managed_header *header = fxt_agent.buffer.managed;
+	struct fxt_managed_header *header = fxt_agent.buffer.managed ? fxt_agent.buffer.header : NULL;
 	uint64_t now_ns = thread->last_ns;
 
 	begin_anew_after_fork();

@@ -169,7 +169,7 @@ static void save_chunk(struct fxt_client *p, struct fxt_session *session, uint32
 		entry = atomic_load_explicit(&p->table[number], memory_order_acquire);
 		state = fxt_managed_state_of(entry);
 		turn = entry >> 8;
-		if (tries++ == TRIES || (state != FXT_MANAGED_HELD && state != FXT_MANAGED_FULL))
+		if (tries++ == TRIES || (state != FXT_MANAGED_HELD && !fxt_managed_is_full(state)))
 			return;
 		from = saved->turn == turn ? saved->words : 0;
 		word = p->taken ? atomic_load(&p->taken[number]) : 0;
@@ -190,16 +190,16 @@ static void save_chunk(struct fxt_client *p, struct fxt_session *session, uint32
 		memcpy(copy, chunk_of(p, number), from * FXT_WORD_BYTES);
 		append_definitions(p, session, copy, from);
 	}
-	end = append(p, session, copy + from, to - from, state == FXT_MANAGED_FULL);
+	end = append(p, session, copy + from, to - from, fxt_managed_is_full(state));
 	p->written += end * FXT_WORD_BYTES;
 	if (session->config.budget)
 		fxt_budget_count(&p->budget, copy + from, end);
 	fxt_client_note_turn(p, number, turn);
 	saved->turn = turn;
 	saved->words = (uint32_t)(from + end);
-	saved->is_whole = state == FXT_MANAGED_FULL;
+	saved->is_whole = fxt_managed_is_full(state);
 	saved->file = session->files;
-	saved->is_unsaved &= state != FXT_MANAGED_FULL;
+	saved->is_unsaved &= !fxt_managed_is_full(state);
 }
 
 /* Marks the full chunks of a ring that were saved: the archive has them. */

@@ -267,7 +267,7 @@ uint64_t fxt_client_written(struct fxt_client *p)
 		enum fxt_managed_state state = fxt_managed_state_of(entry);
 		size_t before = saved->turn == turn ? saved->words : 0, used;
 
-		if (state != FXT_MANAGED_HELD && state != FXT_MANAGED_FULL)
+		if (state != FXT_MANAGED_HELD && !fxt_managed_is_full(state))
 			continue;
 		used = used_words(chunk_of(p, i));
 		words += used > before ? used - before : 0;

@@ -1,0 +1,385 @@
+/* This tests how a buffer leaves a manager that is gone, and goes on in a file of its own
+ * (writer/buffer_leave.c), while threads take chunks, and children of vfork are killed that do. What was
+ * recorded is in the archive or in the file, and no record is in both; what a ring overwrites is counted. The
+ * choices follow from FXT_SEED (apps/random.h). */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "apps/random.h"
+#include "buffer.h"
+#include "lane.h"
+#include "suite.h"
+
+enum { PROLOGUE_WORDS = 8, MOST_THREADS = 6, MOST_MARKS = 200000, EVENT_WORDS = 2 };
+
+static struct fxt_buffer buffer;
+static int manager_end;
+static char path[FXT_PATH_BYTES];
+
+/* What a thread has recorded, and how often each record was found. */
+static struct marks {
+	pthread_t thread;
+	unsigned count;
+	unsigned char found[MOST_MARKS];
+} marks[MOST_THREADS];
+
+static _Atomic uint64_t overwritten;
+static atomic_bool is_done;
+
+static size_t write_prologue(uint64_t *out)
+{
+	out[0] = fxt_filler(PROLOGUE_WORDS);
+	return PROLOGUE_WORDS;
+}
+
+static void make_buffer(enum fxt_mode mode, uint64_t bytes)
+{
+	struct fxt_buffer_config config = {.mode = mode, .bytes = bytes, .path = "test",
+					   .write_prologue = write_prologue, .counters_words = 2,
+					   .file_bytes = 64 << 20, .waits = random_below(2)};
+	int ends[2], memory, connection;
+
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+	connection = fxt_file_move_high(ends[0]);
+	manager_end = ends[1];
+	fxt_buffer_forget(&buffer);
+	ck_assert_int_eq(fxt_buffer_connect(&buffer, connection, NULL), 0);
+	memory = fxt_buffer_create_managed(&buffer, &config);
+	ck_assert_int_ge(memory, 0);
+	close(memory);
+	fxt_lender = (uint32_t)getpid();
+}
+
+/* The manager is gone, and the buffer leaves it. */
+static void leave(void)
+{
+	uint64_t mask;
+
+	close(manager_end);
+	/* Another thread may be listening. */
+	while (fxt_storage_failure(&buffer.storage) != -EPIPE)
+		fxt_buffer_hear(&buffer, UINT64_MAX);
+	ck_assert(getcwd(path, sizeof(path) - 40) != NULL);
+	sprintf(path + strlen(path), "/leave.%d.fxt", getpid());
+	mask = fxt_sys_block_signals();
+	ck_assert_int_eq(fxt_buffer_leave_manager(&buffer, path), 0);
+	fxt_sys_restore_signals(mask);
+	ck_assert(buffer.storage.ops == &fxt_buffer_ops);
+}
+
+static void end(void)
+{
+	unlink(buffer.path);
+	fxt_buffer_forget(&buffer);
+}
+
+/* Appends one record. */
+static void put(struct fxt_lane *lane, uint64_t mark)
+{
+	uint64_t *at = fxt_lane_place(lane, EVENT_WORDS);
+
+	at[1] = mark;
+	fxt_lane_commit(lane, at, EVENT_WORDS, FXT_RECORD_EVENT);
+}
+
+/* Notes the records among these words. */
+static void find(const uint64_t *words, size_t count)
+{
+	size_t at, size;
+
+	for (at = 0; at < count; at += size) {
+		size = fxt_get_record_words(words[at]);
+		ck_assert(size && size <= count - at);
+		if (fxt_get_record_type(words[at]) != FXT_RECORD_EVENT)
+			continue;
+		ck_assert_uint_eq(size, EVENT_WORDS);
+		ck_assert_uint_lt(words[at + 1] >> 32, MOST_THREADS);
+		ck_assert_uint_lt((uint32_t)words[at + 1], MOST_MARKS);
+		marks[words[at + 1] >> 32].found[(uint32_t)words[at + 1]]++;
+	}
+}
+
+static void find_in_file(void)
+{
+	FILE *file = fopen(buffer.path, "r");
+	uint64_t *words;
+	long bytes;
+
+	ck_assert(file != NULL);
+	fseek(file, 0, SEEK_END);
+	bytes = ftell(file);
+	rewind(file);
+	words = malloc((size_t)bytes);
+	ck_assert_uint_eq(fread(words, 1, (size_t)bytes, file), (size_t)bytes);
+	find(words, (size_t)bytes / FXT_WORD_BYTES);
+	free(words);
+	fclose(file);
+}
+
+/* -- At chosen moments --------------------------------------------------------------------------- */
+
+/* The child of a vfork, which is killed by a store to the chunk that it has just taken. */
+static void take_and_die(uint32_t number)
+{
+	uint64_t *chunk = fxt_buffer_chunk(&buffer, number);
+	struct fxt_chunk taken;
+	pid_t child;
+	int status;
+
+	ck_assert_int_eq(mprotect(chunk, FXT_CHUNK_BYTES, PROT_NONE), 0);
+	signal(SIGSEGV, SIG_DFL);
+	child = vfork();
+	if (child == 0) {
+		fxt_storage_take(&buffer.storage, 0, &taken);
+		_exit(0);
+	}
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+	ck_assert_int_eq(mprotect(chunk, FXT_CHUNK_BYTES, PROT_READ | PROT_WRITE), 0);
+}
+
+/* A child that is killed while it takes a chunk holds nobody up. Its chunk has no records, and in a ring
+ * those that the chunk had count as overwritten. */
+START_TEST(killed_child)
+{
+	const enum fxt_mode mode = (enum fxt_mode)(_i % 3);
+	struct fxt_chunk chunk;
+	struct fxt_lane lane = {0};
+	uint32_t number = 0, turn;
+
+	random_seed(0);
+	memset(marks, 0, sizeof(marks));
+	make_buffer(mode, FXT_BUFFER_MIN_BYTES);
+	for (turn = 0; turn < (mode == FXT_CIRCULAR ? buffer.limit : 1); turn++) {
+		ck_assert(fxt_storage_take(&buffer.storage, 0, &chunk));
+		fxt_lane_enter(&lane, &chunk, 1);
+		put(&lane, turn);
+		if (mode == FXT_CIRCULAR || random_below(2))
+			fxt_storage_finish(&buffer.storage, chunk.number, 1, 1);
+		number = chunk.number;
+	}
+	take_and_die((number + 1) % buffer.limit);
+	leave();
+	find_in_file();
+	ck_assert_uint_eq(marks[0].found[0], mode != FXT_CIRCULAR);
+	for (number = 1; number < turn; number++)
+		ck_assert_uint_eq(marks[0].found[number], 1);
+	ck_assert(fxt_storage_take(&buffer.storage, 0, &chunk));
+	ck_assert_uint_eq(chunk.overwritten, mode == FXT_CIRCULAR ? 2 : 0);
+	end();
+}
+END_TEST
+
+/* A thread may have read what kind of buffer it is before, and go on after another one has left. */
+START_TEST(late_thread)
+{
+	const struct fxt_storage_ops *ops;
+	struct fxt_chunk chunk, held;
+	struct fxt_lane lane = {0};
+	unsigned i, count;
+
+	random_seed(0);
+	memset(marks, 0, sizeof(marks));
+	make_buffer((enum fxt_mode)(_i % 3), (1 + random_below(4)) * FXT_BUFFER_MIN_BYTES);
+	ops = buffer.storage.ops;
+	ck_assert(ops->take(&buffer.storage, 0, &held));
+	fxt_lane_enter(&lane, &held, 1);
+	put(&lane, 0);
+	leave();
+	count = 2 + (unsigned)random_below(buffer.managed_chunks / 2);
+	for (i = 1; i < count; i++) {
+		ck_assert(ops->take(&buffer.storage, i * UINT64_C(1000000000), &chunk));
+		ck_assert_uint_ne(chunk.number, held.number);
+		fxt_lane_enter(&lane, &chunk, 1);
+		put(&lane, i);
+		if (random_below(2))
+			ops->finish(&buffer.storage, chunk.number, 1, 1);
+		fxt_buffer_hear(&buffer, UINT64_MAX);
+		fxt_buffer_tell(&buffer, (struct fxt_packet){.request = FXT_PROVIDER_STOPPED});
+		fxt_buffer_tell_dropped(&buffer, i);
+		fxt_buffer_leaves(&buffer, random_below(2));
+		fxt_buffer_hand_over(&buffer);
+		ck_assert_int_eq(fxt_storage_failure(&buffer.storage), 0);
+		ck_assert_int_ne(ops->failure(&buffer.storage), -EPIPE);
+	}
+	find_in_file();
+	for (i = 0; i < count; i++)
+		ck_assert_uint_eq(marks[0].found[i], 1);
+	end();
+}
+END_TEST
+
+/* -- At random moments --------------------------------------------------------------------------- */
+
+/* Records until it is done, in chunks that it finishes, and in one that it keeps. */
+static void *record(void *argument)
+{
+	struct marks *own = argument;
+	uint64_t number = (uint64_t)(own - marks);
+	struct fxt_lane lane = {0};
+	struct fxt_chunk chunk;
+	unsigned left;
+
+	random_seed(1 + number);
+	while (!atomic_load(&is_done)) {
+		if (!fxt_storage_take(&buffer.storage, random_below(2), &chunk)) {
+			sched_yield();
+			continue;
+		}
+		atomic_fetch_add(&overwritten, chunk.overwritten);
+		fxt_lane_enter(&lane, &chunk, 1);
+		for (left = (unsigned)random_below(100); left && own->count < MOST_MARKS; left--)
+			put(&lane, number << 32 | own->count++), lane.events++;
+		if (random_below(4) == 0)
+			sched_yield();
+		if (!atomic_load(&is_done))
+			fxt_storage_finish(&buffer.storage, chunk.number, lane.events, 1);
+	}
+	return NULL;
+}
+
+static _Atomic pid_t victim;
+
+/* Makes children that take chunks, and are killed at any instruction. */
+static void *make_victims(void *argument)
+{
+	struct fxt_chunk chunk;
+	pid_t child;
+	unsigned i;
+
+	(void)argument;
+	fxt_lender = (uint32_t)getpid();
+	while (!atomic_load(&is_done)) {
+		child = vfork();
+		if (child == 0) {
+			atomic_store(&victim, fxt_sys_getpid());
+			for (i = 0; i < 1000; i++)
+				if (fxt_storage_take(&buffer.storage, 0, &chunk))
+					fxt_storage_finish(&buffer.storage, chunk.number, 0, 1);
+			_exit(0);
+		}
+		atomic_store(&victim, 0);
+		waitpid(child, NULL, 0);
+	}
+	return NULL;
+}
+
+/* Saves what is full, as a manager does in streaming mode. */
+static void save(unsigned from, unsigned to)
+{
+	uint32_t entry, i;
+
+	for (i = from; i < to; i++) {
+		entry = atomic_load(&buffer.states[i]);
+		if (fxt_managed_state_of(entry) != FXT_MANAGED_FULL)
+			continue;
+		find(fxt_buffer_chunk(&buffer, i), FXT_CHUNK_WORDS);
+		ck_assert(atomic_compare_exchange_strong(&buffer.states[i], &entry,
+							 (entry & ~0xffu) | FXT_MANAGED_FREE));
+	}
+}
+
+/* Manages for so many answers at most. */
+static void manage(unsigned answers)
+{
+	unsigned half = buffer.managed_chunks / 2;
+	struct fxt_packet packet;
+
+	while (answers--) {
+		struct pollfd wait = {manager_end, POLLIN, 0};
+
+		if (poll(&wait, 1, 20) != 1)
+			return;
+		ck_assert_int_eq(recv(manager_end, &packet, sizeof(packet), 0), sizeof(packet));
+		ck_assert_uint_eq(packet.request, FXT_PROVIDER_SAVE_BUFFER);
+		save((packet.data32 & 1) * half, (packet.data32 & 1) * half + half);
+		packet.request = FXT_MANAGER_BUFFER_SAVED;
+		ck_assert_int_eq(send(manager_end, &packet, sizeof(packet), 0), sizeof(packet));
+	}
+}
+
+static void spin(uint64_t times)
+{
+	while (times--)
+		__asm__ volatile("" ::: "memory");
+}
+
+START_TEST(any_moment)
+{
+	const enum fxt_mode mode = (enum fxt_mode)(_i % 3);
+	const bool has_victims = _i / 3 % 2;
+	uint64_t put_all = 0, found = 0;
+	unsigned threads, i, k;
+	pthread_t maker;
+
+	random_seed(0);
+	random_seed(MOST_THREADS + 1 + (uint64_t)_i);
+	memset(marks, 0, sizeof(marks));
+	atomic_store(&overwritten, 0);
+	atomic_store(&is_done, false);
+	make_buffer(mode, (1 + random_below(8)) * FXT_BUFFER_MIN_BYTES);
+	threads = 1 + (unsigned)random_below(MOST_THREADS);
+	for (i = 0; i < threads; i++)
+		ck_assert_int_eq(pthread_create(&marks[i].thread, NULL, record, &marks[i]), 0);
+	if (has_victims)
+		ck_assert_int_eq(pthread_create(&maker, NULL, make_victims, NULL), 0);
+	if (mode == FXT_STREAMING)
+		manage((unsigned)random_below(20));
+	spin(random_below(1 << 20));
+	for (i = 0; has_victims && i < 50; i++) {
+		pid_t child = atomic_load(&victim);
+
+		spin(random_below(20000));
+		if (child && atomic_load(&victim) == child)
+			kill(child, SIGKILL);
+		if (i == 25)
+			leave();
+	}
+	if (!has_victims)
+		leave();
+	spin(random_below(1 << 20));
+	atomic_store(&is_done, true);
+	if (has_victims) {
+		while (atomic_load(&victim))
+			sched_yield();
+		ck_assert_int_eq(pthread_join(maker, NULL), 0);
+	}
+	for (i = 0; i < threads; i++)
+		ck_assert_int_eq(pthread_join(marks[i].thread, NULL), 0);
+	find_in_file();
+	for (i = 0; i < threads; i++) {
+		put_all += marks[i].count;
+		for (k = 0; k < marks[i].count; k++) {
+			ck_assert_uint_le(marks[i].found[k], 1);
+			found += marks[i].found[k];
+		}
+	}
+	/* What a killed child has overwritten in a ring is not in `overwritten` here. */
+	if (mode != FXT_CIRCULAR)
+		ck_assert_uint_eq(found, put_all);
+	else if (!has_victims)
+		ck_assert_uint_eq(found + atomic_load(&overwritten), put_all);
+	else
+		ck_assert_uint_le(found, put_all);
+	end();
+}
+END_TEST
+
+int main(void)
+{
+	TCase *chosen = tcase_create("chosen moments"), *any = tcase_create("any moment");
+
+	tcase_add_loop_test(chosen, killed_child, 0, 12);
+	tcase_add_loop_test(chosen, late_thread, 0, 12);
+	tcase_set_timeout(any, 120);
+	tcase_add_loop_test(any, any_moment, 0, 60);
+	return RUN_SUITE("leaving a manager", chosen, any);
+}
