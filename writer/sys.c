@@ -158,6 +158,7 @@ static void relax(void)
 
 void fxt_lock_wait(struct fxt_lock *lock)
 {
+	static const struct timespec most = {0, 10 * 1000 * 1000};
 	int was, look;
 
 	for (look = 0; look < LOOKS; look++) {
@@ -168,6 +169,7 @@ void fxt_lock_wait(struct fxt_lock *lock)
 							    memory_order_relaxed))
 			return;
 	}
+	/* The holder may be forbidden to wake anybody by the time that it gives the lock back. */
 	while (atomic_exchange_explicit(&lock->taken, 2, memory_order_acquire))
-		FXT_SYSCALL4(SYS_futex, &lock->taken, FXT_FUTEX_WAIT, 2, NULL);
+		FXT_SYSCALL4(SYS_futex, &lock->taken, FXT_FUTEX_WAIT, 2, &most);
 }

@@ -258,6 +258,10 @@ static int go_on(struct fxt_buffer *buffer, bool waits)
 		case FXT_MANAGER_BUFFER_SAVED:
 			fxt_managed_saved(buffer, message.packet.data32);
 			break;
+		case FXT_MANAGER_ALL_SAVED:
+			/* Another thread ends the process, and waits for this. */
+			fxt_managed_all_saved(buffer);
+			break;
 		default:
 			break;
 		}
@@ -424,8 +428,6 @@ int fxt_connection_fork(struct fxt_buffer *buffer, struct fxt_buffer_config *con
 	}
 	/* The child has a budget of its own, and nothing is left out yet. */
 	fxt_agent.config.categories = begun_categories;
-	if (atomic_load_explicit(&fxt_gate.mask, memory_order_relaxed))
-		fxt_gate_set(begun_categories);
 	return 0;
 }
 
@@ -486,10 +488,15 @@ int fxt_connection_make_buffer(struct fxt_buffer *buffer, struct fxt_buffer_conf
 	config->bytes = fxt_agent.config.buffer_bytes;
 	config->session = session;
 	config->waits = fxt_agent.config.wait_on_full || fxt_agent.config.waits_for_manager;
+	/* Nothing is wanted before START. Until then no other thread may read what the manager says, because it
+	 * would pass over START. */
+	atomic_store_explicit(&buffer->failure, -ESHUTDOWN, memory_order_relaxed);
 	if (!error)
 		error = (int)fxt_apart(make_memory, &making);
 	if (!error && !owes_started)
 		error = go_on(buffer, true);
+	else if (!error)
+		fxt_managed_go_on(buffer, false);
 	if (error && error != -EAGAIN)
 		fxt_buffer_forget(buffer);
 	return error;

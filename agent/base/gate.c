@@ -24,10 +24,15 @@ static_assert(sizeof(fxt_gate) == FXT_PAGE_BYTES, "nothing else may be in its pl
 
 static void *view;                      /* the page that the gate is lent to; NULL: there is none */
 static void *manager_page;              /* FXT_MANAGER_PAGE; NULL: there is none */
-/* Which page is in the gate's place changes under this lock: a thread that begins to record may come while
- * another one is about to lend the gate, because recording is to end. */
+/* The members below, and with them which page is in the gate's place, change under this lock. Threads begin,
+ * end and suspend recording at the same time; the gate is always what all of them together say. */
 static struct fxt_lock gate_lock;
-static bool is_mapped;                  /* the manager's page is in the gate's place */
+static uint32_t wanted;                 /* the categories that are on, unless something is suspended */
+static unsigned suspended;              /* enum fxt_suspension */
+static bool is_ready;                   /* if the gate is lent, that may be done now */
+/* The manager's page may be in the gate's place. A fork may come at any instruction, so this is set before
+ * the page comes, and cleared after it has gone. */
+static bool is_mapped;
 static bool is_advised;                 /* the kernel knows which pages to wipe */
 
 /* Takes gate_lock, where a lock may be taken. Returns whether it was. */
@@ -43,6 +48,57 @@ static void unlock_gate(bool is_locked, uint64_t mask)
 {
 	if (is_locked)
 		fxt_unlock(&gate_lock, mask);
+}
+
+/* Puts the process's own page in the gate's place, if it is not there. Returns false if the kernel
+ * refuses. */
+static bool take_back(void)
+{
+	int error = 0;
+
+	if (!is_mapped)
+		return true;
+	/* The kernel changes the mapping at once: other threads find one page or the other. */
+	fxt_sys_mmap(&fxt_gate, FXT_PAGE_BYTES, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0, &error);
+	if (error)
+		return false;
+	fxt_sys_madvise(&fxt_gate, sizeof(fxt_gate), MADVISE_WIPE_ON_FORK);
+	is_mapped = false;
+	return true;
+}
+
+/* Puts the manager's page in the gate's place. If the kernel refuses, the gate stays closed. */
+static void lend(void)
+{
+	if (is_mapped)
+		return;
+	is_mapped = true;
+	atomic_signal_fence(memory_order_seq_cst);
+	/* With an old size of 0 this makes a second mapping of the page. */
+	if (FXT_SYSCALL5(SYS_mremap, view, 0, FXT_PAGE_BYTES, MREMAP_MAYMOVE | MREMAP_FIXED, &fxt_gate) !=
+	    (long)(uintptr_t)&fxt_gate)
+		is_mapped = false;
+}
+
+/* Makes the gate what was asked for; `lends` says whether that is to be lent. The caller holds gate_lock. If
+ * it may take no lock, it is the only thread that may do this, or the child of a vfork: that leaves a gate
+ * which is lent to its parent. */
+static void settle(bool lends, bool is_locked)
+{
+	if (!is_locked && fxt_gate_is_lent())
+		return;
+	if (lends && is_ready && !suspended) {
+		lend();
+		return;
+	}
+	/* A page that stays lent can only be read. */
+	if (!take_back())
+		return;
+	/* The page that has come is closed. A thread that finds it open finds that it is not lent. */
+	atomic_store(&fxt_gate_lent, lends);
+	atomic_store_explicit(&fxt_gate.mask, lends || suspended & FXT_SUSPENDED_ALL ? 0 : wanted,
+			      memory_order_release);
 }
 
 void fxt_gate_own(uint32_t pid)
@@ -72,37 +128,35 @@ bool fxt_gate_is_inherited(void)
 	return !atomic_load_explicit(&owner, memory_order_relaxed);
 }
 
-/* Puts the process's own page in the gate's place, if it is not there. Returns false if the kernel
- * refuses. */
-static bool take_back(void)
-{
-	int error = 0;
-
-	if (!is_mapped)
-		return true;
-	/* The kernel changes the mapping at once: other threads find one page or the other. */
-	fxt_sys_mmap(&fxt_gate, FXT_PAGE_BYTES, PROT_READ | PROT_WRITE,
-		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0, &error);
-	if (error)
-		return false;
-	fxt_sys_madvise(&fxt_gate, sizeof(fxt_gate), MADVISE_WIPE_ON_FORK);
-	is_mapped = false;
-	return true;
-}
-
-uint32_t fxt_gate_set(uint32_t categories)
+void fxt_gate_set(uint32_t categories)
 {
 	uint64_t mask;
-	uint32_t was = 0;
 	bool is_locked = lock_gate(&mask);
 
-	/* A page that stays lent can only be read. */
-	if (take_back()) {
-		atomic_store(&fxt_gate_lent, false);
-		was = atomic_exchange_explicit(&fxt_gate.mask, categories, memory_order_acq_rel);
-	}
+	wanted = categories;
+	settle(false, is_locked);
 	unlock_gate(is_locked, mask);
-	return was;
+}
+
+bool fxt_gate_suspend(enum fxt_suspension what)
+{
+	uint64_t mask;
+	bool is_locked = lock_gate(&mask), is_new = !(suspended & what);
+
+	suspended |= what;
+	settle(fxt_gate_is_lent(), is_locked);
+	unlock_gate(is_locked, mask);
+	return is_new;
+}
+
+void fxt_gate_resume(unsigned what)
+{
+	uint64_t mask;
+	bool is_locked = lock_gate(&mask);
+
+	suspended &= ~what;
+	settle(fxt_gate_is_lent(), is_locked);
+	unlock_gate(is_locked, mask);
 }
 
 static void *map_page(int fd, uint32_t page, int *error)
@@ -153,11 +207,9 @@ bool fxt_gate_prepare(void)
 	uint64_t mask;
 	bool is_locked = lock_gate(&mask);
 
-	if (view) {
-		if (!is_mapped)
-			atomic_store_explicit(&fxt_gate.mask, 0, memory_order_release);
-		atomic_store(&fxt_gate_lent, true);
-	}
+	is_ready = false;
+	if (view)
+		settle(true, is_locked);
 	unlock_gate(is_locked, mask);
 	return view;
 }
@@ -167,10 +219,7 @@ void fxt_gate_lend(void)
 	uint64_t mask;
 	bool is_locked = lock_gate(&mask);
 
-	/* With an old size of 0 this makes a second mapping of the page. */
-	if (fxt_gate_is_lent() && !is_mapped &&
-	    FXT_SYSCALL5(SYS_mremap, view, 0, FXT_PAGE_BYTES, MREMAP_MAYMOVE | MREMAP_FIXED, &fxt_gate) ==
-		    (long)(uintptr_t)&fxt_gate)
-		is_mapped = true;
+	is_ready = true;
+	settle(fxt_gate_is_lent(), is_locked);
 	unlock_gate(is_locked, mask);
 }

@@ -41,9 +41,26 @@ bool fxt_gate_is_owned(uint32_t pid);
 /* Returns whether this process has inherited the gate by a kind of fork that no handler of ours has seen. */
 bool fxt_gate_is_inherited(void);
 
-/* Opens the gate for these categories, or closes it (0), and takes it back if it was lent. Returns the
- * categories for which it was open; 0 if it was lent. Any context. */
-uint32_t fxt_gate_set(uint32_t categories);
+/* Opens the gate for these categories, or closes it (0), and takes it back if it was lent. While recording is
+ * suspended it stays closed, and is opened when that is over. Any context. */
+void fxt_gate_set(uint32_t categories);
+
+/* Why the gate is not what it would be otherwise. The child of a fork inherits these, as it inherits what the
+ * program has done. */
+enum fxt_suspension {
+	FXT_SUSPENDED_TSC = 1,          /* reading the processor's counter is an error */
+	FXT_SUSPENDED_STRICT = 2,       /* strict seccomp mode */
+	FXT_SUSPENDED_ALL = FXT_SUSPENDED_TSC | FXT_SUSPENDED_STRICT,
+	/* the gate is not lent, because a filter of system calls would not let it be taken back; otherwise
+	 * it is as before */
+	FXT_SUSPENDED_LENDING = 4,
+};
+
+/* Closes the gate whatever else is asked for, until fxt_gate_resume() is called for the same reason. Other
+ * threads may begin, end and suspend recording meanwhile. Returns false if it was suspended for this reason
+ * already. Any context. */
+bool fxt_gate_suspend(enum fxt_suspension what);
+void fxt_gate_resume(unsigned what);
 
 /* Keeps page number `page` of the manager's memory `fd`, to be lent the gate, and the page of the manager. A
  * forked child has both, too. The caller may close `fd`. Returns 0, or a negative errno: -EPERM if an access
@@ -64,7 +81,7 @@ int64_t fxt_gate_host_real_ns(void);
 bool fxt_gate_prepare(void);
 
 /* Lends the gate, after fxt_gate_prepare(), unless another thread has taken it back since. If the kernel
- * refuses, the gate stays closed. */
+ * refuses, or recording is suspended, the gate stays closed. */
 void fxt_gate_lend(void);
 
 /* Returns whether the gate is lent. */

@@ -151,13 +151,17 @@ static int make(enum kind kind, bool may_be_file)
 	return make_file(error);
 }
 
-/* Makes the process wait until the manager starts. The caller holds file_lock. */
+/* Makes the process wait until the manager starts, unless it has stopped for good meanwhile. The caller holds
+ * file_lock. */
 static void wait_for_manager(void)
 {
 	bool can_wait = fxt_gate_prepare();
+	int was = atomic_load(&fxt_agent.recording);
 
-	atomic_store(&fxt_agent.recording, can_wait ? FXT_WAITING : FXT_STOPPED);
-	if (can_wait)
+	while (was != FXT_STOPPED &&
+	       !atomic_compare_exchange_weak(&fxt_agent.recording, &was, can_wait ? FXT_WAITING : FXT_STOPPED))
+		;
+	if (can_wait && was != FXT_STOPPED)
 		fxt_gate_lend();
 	else
 		fxt_gate_set(0);
@@ -171,6 +175,16 @@ static bool note(int error)
 	if (error == -EAGAIN)
 		wait_for_manager();
 	return !error;
+}
+
+void fxt_agent_open(void)
+{
+	if (atomic_load(&fxt_agent.recording) != FXT_STOPPED)
+		fxt_gate_set(fxt_agent.config.categories);
+	/* A trigger stops recording without file_lock. */
+	if (atomic_load(&fxt_agent.recording) == FXT_STOPPED)
+		fxt_gate_set(0);
+	fxt_connection_started(&fxt_agent.buffer);
 }
 
 bool fxt_agent_file(void)
@@ -188,16 +202,15 @@ bool fxt_agent_file(void)
 		/* In the child of a fork, this is still the parent's buffer. */
 		fxt_buffer_forget(&fxt_agent.buffer);
 		error = make(fxt_connection_has_parents() ? FORKED : A_FILE, true);
-		if (!note(error) && error != -EAGAIN) {
+		if (note(error)) {
+			fxt_agent_open();
+		} else if (error != -EAGAIN) {
 			fxt_agent.file_failed = true;
 			fxt_gate_set(0);
 			atomic_store_explicit(&fxt_agent.state, FXT_OFF, memory_order_release);
 		}
 	}
 	fxt_unlock(&fxt_agent.file_lock, mask);
-	/* In a forked child the gate is open before there is a buffer. Elsewhere it is opened next. */
-	if (atomic_load_explicit(&fxt_gate.mask, memory_order_relaxed))
-		fxt_connection_started(&fxt_agent.buffer);
 	/* A manager may have initialized this process and not started it yet. */
 	return atomic_load_explicit(&fxt_agent.file_made, memory_order_relaxed) &&
 	       atomic_load_explicit(&fxt_agent.recording, memory_order_relaxed) != FXT_WAITING;

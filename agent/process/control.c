@@ -166,7 +166,9 @@ static void snapshot_for_signal(void)
 		alert("signal", sizeof("signal") - 1);
 		return;
 	}
-	if (fxt_agent.config.mode == FXT_STREAMING)
+	/* Another thread may be making the file: then this one waits for it, because nobody would look whether
+	 * a snapshot is asked for. */
+	if (fxt_agent.config.mode == FXT_STREAMING || !fxt_agent_file())
 		return;
 	atomic_store(&asked, true);
 	save_as_asked();
@@ -214,16 +216,13 @@ static void wake(void)
 {
 	int dormant = FXT_DORMANT;
 
-	if (!atomic_compare_exchange_strong(&fxt_agent.recording, &dormant, FXT_RECORDING) ||
-	    !fxt_agent_file())
-		return;
-	fxt_gate_set(fxt_agent.config.categories);
-	fxt_connection_started(&fxt_agent.buffer);
-	put_instant(FXT_STR_started, "asked for by a signal");
+	if (atomic_compare_exchange_strong(&fxt_agent.recording, &dormant, FXT_RECORDING) && fxt_agent_file())
+		put_instant(FXT_STR_started, "asked for by a signal");
 }
 
-/* Ends recording. Streams have no arrows from here on, because this process's calls are not counted any
- * more. */
+/* Ends recording for good. Streams have no arrows from here on, because this process's calls are not counted
+ * any more. The child of a vfork may do this too, without a lock: whoever opens the gate looks afterwards
+ * whether recording has ended (fxt_agent_open()). */
 static bool stop(const char *reason)
 {
 	int recording = FXT_RECORDING;
@@ -237,15 +236,12 @@ static bool stop(const char *reason)
 }
 
 /* Ends recording until the manager starts again. Threads turn to other chunks then, because the next session
- * begins a new trace. */
+ * begins a new trace. The caller holds file_lock. */
 static void wait_for_start(void)
 {
 	int recording = FXT_RECORDING;
 	bool can_wait;
 
-	/* The child of a vfork leaves this to its parent. */
-	if (fxt_may_not_lock() && !fxt_is_filtered())
-		return;
 	if (!atomic_compare_exchange_strong(&fxt_agent.recording, &recording, FXT_WAITING))
 		return;
 	put_instant(FXT_STR_stopped, by_manager);
@@ -273,24 +269,18 @@ static void begin(bool has_recorded)
 		if (fxt_agent.begins_anew)
 			fxt_async_begin_anew(fxt_flow_id());
 	}
-	/* Another thread may hear at once that recording is to end, and closes the gate: it does so after it
-	 * was opened. */
-	fxt_gate_set(fxt_agent.config.categories);
 	atomic_store(&fxt_agent.recording, FXT_RECORDING);
-	fxt_connection_started(&fxt_agent.buffer);
+	fxt_agent_open();
 }
 
-/* Gives the process a file of its own, because the manager is gone. Only one thread does that; what others
- * record meanwhile has no room. */
+/* Gives the process a file of its own, because the manager is gone. What other threads record meanwhile has no
+ * room. The caller holds file_lock. */
 static void leave_manager(void)
 {
 	const struct fxt_config *config = &fxt_agent.config;
 	static FXT_LARGE char path[FXT_PATH_BYTES];
-	uint64_t mask;
 	int error;
 
-	if (!begin_saving(&mask))
-		return;
 	if (fxt_agent.buffer.managed) {
 		error = fxt_output_path(path, config, fxt_agent.program, fxt_agent.koid,
 					fxt_agent.start_seconds)
@@ -305,15 +295,27 @@ static void leave_manager(void)
 			fxt_log("the manager is gone, and what it had not saved cannot be written: %s: %s",
 				path, fxt_error_name(error));
 	}
-	fxt_unlock(&fxt_agent.file_lock, mask);
 }
 
 void fxt_control_storage_ends(int why)
 {
-	if (why == -EPIPE)
+	uint64_t mask;
+
+	/* One thread does this, from the first step to the last; it may begin to record again meanwhile. The
+	 * others go on: they find no room, and come here again. A process that may take no locks any more can
+	 * neither talk nor make a file. */
+	if (!begin_saving(&mask)) {
+		if (fxt_is_forbidden(FXT_NO_LOCKS))
+			stop("the manager wants no more");
+		return;
+	}
+	if (fxt_storage_failure(fxt_agent.storage) != why)
+		;       /* another thread has done it */
+	else if (why == -EPIPE)
 		leave_manager();
 	else
 		wait_for_start();
+	fxt_unlock(&fxt_agent.file_lock, mask);
 }
 
 void fxt_control_hear(struct fxt_thread *thread, uint64_t now_ns)

@@ -78,47 +78,36 @@ bool fxt_agent_start(const struct fxt_call_names *calls)
 	fxt_parts_mode();
 	atomic_store(&fxt_agent.recording, fxt_agent.config.dormant ? FXT_DORMANT : FXT_RECORDING);
 	atomic_store(&fxt_agent.state, FXT_ON);
-	if (!fxt_agent.config.dormant && fxt_agent_file()) {
-		fxt_gate_set(fxt_agent.config.categories);
-		fxt_connection_started(&fxt_agent.buffer);
-	}
+	if (!fxt_agent.config.dormant)
+		fxt_agent_file();
 	fxt_may_be_real_time(0);
 	return true;
 }
 
-void fxt_agent_suspend(const char *reason)
+bool fxt_agent_suspend(enum fxt_suspension what, const char *reason)
 {
-	uint32_t mask = fxt_gate_set(0);
+	bool was_open = atomic_load_explicit(&fxt_gate.mask, memory_order_relaxed) && !fxt_gate_is_lent(),
+	     is_new = fxt_gate_suspend(what);
 
 	fxt_endpoints_unseen();
-	if (mask && fxt_agent_has_file())
+	if (was_open && fxt_agent_has_file())
 		fxt_losses_tell(FXT_STR_dropped, reason, 0, fxt_clock_kernel_ns());
-}
-
-void fxt_agent_resume(void)
-{
-	int recording = atomic_load_explicit(&fxt_agent.recording, memory_order_relaxed);
-
-	if (atomic_load_explicit(&fxt_agent.state, memory_order_acquire) != FXT_ON)
-		return;
-	if (recording == FXT_RECORDING && atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire))
-		fxt_gate_set(fxt_agent.config.categories);
-	else if (recording == FXT_WAITING && !fxt_gate_is_lent() && fxt_gate_prepare())
-		fxt_gate_lend();
+	return is_new;
 }
 
 void fxt_agent_save_memory(void)
 {
 	int error;
 
+	if (!atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire))
+		return;
 	/* If there still is a manager, it saves its memory itself. */
 	fxt_buffer_hear(&fxt_agent.buffer, UINT64_MAX);
 	if (fxt_agent.buffer.managed && fxt_storage_failure(fxt_agent.storage) == -EPIPE)
 		fxt_control_storage_ends(-EPIPE);
 	if (fxt_agent.buffer.managed)
 		return;
-	if (!atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire) ||
-	    fxt_is_forbidden(FXT_NO_LOCKS) || fxt_agent.pid != (uint32_t)fxt_sys_getpid() ||
+	if (fxt_is_forbidden(FXT_NO_LOCKS) || fxt_agent.pid != (uint32_t)fxt_sys_getpid() ||
 	    fxt_agent.buffer.tail_offset)
 		return;
 	error = fxt_buffer_save(&fxt_agent.buffer);

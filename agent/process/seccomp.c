@@ -213,8 +213,11 @@ static bool allows(const struct sock_fprog *filter, const struct call *call)
 	return action == SECCOMP_RET_ALLOW || action == SECCOMP_RET_LOG;
 }
 
-unsigned fxt_seccomp_expect(const struct sock_fprog *filter)
+static atomic_uint expected;            /* how many filters were expected */
+
+struct fxt_before_filter fxt_seccomp_expect(const struct sock_fprog *filter)
 {
+	struct fxt_before_filter before = {.number = atomic_fetch_add(&expected, 1) + 1};
 	unsigned forbidden = 0, i;
 
 	fxt_filter_begins();
@@ -230,26 +233,34 @@ unsigned fxt_seccomp_expect(const struct sock_fprog *filter)
 		if (!(forbidden & kind) && !allows(filter, &calls[i]))
 			forbidden |= kind;
 	}
-	if (!filter)
-		fxt_agent_suspend("the program is in strict seccomp mode: nothing is recorded from here on");
+	if (!filter && fxt_agent_suspend(FXT_SUSPENDED_STRICT, "the program is in strict seccomp mode: "
+							       "nothing is recorded from here on"))
+		before.suspended = FXT_SUSPENDED_STRICT;
 	if (!filter || forbidden & FXT_NO_LOCKS)
 		forbidden = FXT_FORBIDDEN_END - 1;
 	if (forbidden & FXT_NO_TALK)
 		fxt_buffer_mute(&fxt_agent.buffer);
 	/* A process that waits for a manager could not begin to record any more. */
-	if (forbidden && fxt_gate_is_lent())
-		fxt_gate_set(0);
+	if (forbidden && fxt_gate_suspend(FXT_SUSPENDED_LENDING))
+		before.suspended |= FXT_SUSPENDED_LENDING;
 	/* This is the last moment at which a fixed buffer can get what it may need later. If no descriptor
 	 * is kept, that takes further calls as well. */
 	if (filter && (forbidden & FXT_NO_GROWTH || (forbidden && fxt_agent.buffer.fd < 0)))
 		fxt_agent_reserve();
 	if (filter && forbidden & FXT_NO_MEMORY)
 		fxt_threads_reserve();
-	return atomic_fetch_or_explicit(&fxt_forbidden, forbidden, memory_order_relaxed);
+	before.forbidden = atomic_fetch_or_explicit(&fxt_forbidden, forbidden, memory_order_relaxed);
+	return before;
 }
 
-void fxt_seccomp_restore(unsigned before)
+void fxt_seccomp_restore(struct fxt_before_filter before)
 {
-	atomic_store_explicit(&fxt_forbidden, before, memory_order_relaxed);
-	fxt_agent_resume();
+	unsigned forbidden = atomic_load_explicit(&fxt_forbidden, memory_order_relaxed);
+
+	do
+		if (atomic_load(&expected) != before.number)
+			return;
+	while (!atomic_compare_exchange_weak(&fxt_forbidden, &forbidden, before.forbidden));
+	if (before.suspended)
+		fxt_gate_resume(before.suspended);
 }

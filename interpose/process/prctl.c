@@ -36,7 +36,7 @@ static FXT_COLD int prctl_seccomp(word mode, word filter_address, word c, word d
 {
 	bool strict = mode == SECCOMP_MODE_STRICT;
 	const struct sock_fprog *filter = strict ? NULL : filter_at(filter_address);
-	unsigned before = 0;
+	struct fxt_before_filter before;
 	int result;
 
 	if (strict || filter)
@@ -49,13 +49,15 @@ static FXT_COLD int prctl_seccomp(word mode, word filter_address, word c, word d
 
 #if defined(__x86_64__)
 #define TSC(mode, call)					\
+	bool is_new = false;				\
 	int result;					\
 							\
 	if ((mode) == PR_TSC_SIGSEGV)			\
-		fxt_agent_suspend("the program has made reading the TSC an error: nothing is recorded"); \
+		is_new = fxt_agent_suspend(FXT_SUSPENDED_TSC,					\
+			"the program has made reading the TSC an error: nothing is recorded");	\
 	result = call;					\
-	if (((mode) == PR_TSC_ENABLE) == !result)	\
-		fxt_agent_resume();
+	if (result ? is_new : (mode) == PR_TSC_ENABLE)	\
+		fxt_gate_resume(FXT_SUSPENDED_TSC);
 
 static FXT_COLD int prctl_tsc(word mode, word b, word c, word d)
 {
@@ -109,7 +111,7 @@ FXT_EXPORT int prctl(int option, ...)
 
 static void made_within(struct fxt_by_number *call, bool strict, const struct sock_fprog *filter)
 {
-	unsigned before = 0;
+	struct fxt_before_filter before;
 
 	if (strict || filter)
 		before = fxt_seccomp_expect(filter);

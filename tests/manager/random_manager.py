@@ -86,7 +86,10 @@ class Session:
         ends = [*([] if self.program.is_over else [self.program.process.stdout]), *live]
         if not self.is_gone:
             ends.append(self.listener)
-        ready = select.select(ends, [], [], seconds)[0]
+        poll, by_number = select.poll(), {end.fileno(): end for end in ends}
+        for end in ends:
+            poll.register(end, select.POLLIN)
+        ready = [by_number[number] for number, _ in poll.poll(seconds * 1000)]
         for end in ready:
             if end is self.listener:
                 self.accept()
@@ -102,11 +105,14 @@ class Session:
         try:
             connection, _ = self.listener.accept()
         except BlockingIOError:
-            return
+            return False
         connection.settimeout(PATIENCE)
         self.providers.append(seen.Seen(connection, self.next, self.log))
         self.providers[-1].has_trigger, self.providers[-1].limit = self.has_trigger, self.limit
+        self.providers[-1].has_signal = "FXT_SIGNAL" in self.environment
+        self.providers[-1].has_filters = self.has_filters
         self.next += 1
+        return True
 
     def hear(self, p):
         if p.state == "new" and p.peek() == INITIALIZED:
@@ -114,8 +120,8 @@ class Session:
             return
         # What a helper has said on a connection of its own comes first.
         if p.state == "waits" and p.owed[INITIALIZED] and p.peek() == STARTED:
-            while select.select([self.listener], [], [], 0)[0]:
-                self.accept()
+            while self.accept():
+                pass
             for new in self.live("new"):
                 self.hear(new)
         was = p.state
@@ -187,13 +193,14 @@ class Session:
         self.is_gone = True
         self.listener.close()
 
-    refuses = False
+    refuses = has_filters = False
 
     def leave(self):
         """The manager is gone, with what it has saved. What had ended before was saved."""
         self.settle()
-        while self.hear_ready(0):
-            pass
+        for _ in range(100):
+            if not self.hear_ready(0):
+                break
         for p in self.live("recording", "stopped", "initialized", "waits"):
             if p.memory:
                 self.parts.append(p.whole())
@@ -218,7 +225,7 @@ class Session:
                 if self.is_started:
                     self.start(p)
             return
-        need(p.mode == self.mode or not self.is_open, "a child in mode", p.mode)
+        need(p.mode == self.mode or not self.is_open or p.session != self.number, "a child in mode", p.mode)
         if not (self.is_started and p.session == self.number):
             self.stop(p)
 
@@ -242,6 +249,11 @@ class Session:
         p.woken = 0
         if self.wakes[p.page] <= 0:
             self.gates[p.page * PAGE:p.page * PAGE + 4] = bytes(4)
+
+    def enter(self, p):
+        """A program is in the session. Its answer to an earlier one may be under way."""
+        p.sessions = {self.number, *(p.sessions if p.owed[INITIALIZED] else ())}
+        p.waits = self.waits
 
     def initialize(self, p):
         if p.memory:
@@ -283,6 +295,8 @@ class Session:
         self.close_gate(p)
         if p.memory and has_session:
             self.parts.append(p.finish())
+        p.connection.close()
+        p.memory = None
 
     def hold(self):
         """Answers no SAVE_BUFFER for a while."""
@@ -311,14 +325,14 @@ class Session:
         self.number = self.number % 0xffff + 1
         self.is_open, self.begins_saved, self.answer_saves = True, False, True
         for p in self.live("waits", "stopped"):
-            p.sessions, p.waits = {self.number}, self.waits
+            self.enter(p)
             self.initialize(p)
 
     def run(self):
         self.is_started = True
         for p in self.live("waits", "stopped", "initialized"):
             if p.session != self.number:
-                p.sessions, p.waits = {self.number}, self.waits
+                self.enter(p)
                 self.initialize(p)
             self.start(p)
         self.work_until(lambda: not self.live("waits", "stopped", "initialized"))

@@ -140,7 +140,7 @@ class Seen:
         need(request == ALERT or not reserved, f"{request:#x}: reserved is {reserved}")
         hear = {STARTED: self.hear_started, SAVE_BUFFER: self.hear_save, STOPPED: self.hear_stopped,
                 REGISTER: self.hear_register, INITIALIZED: self.hear_initialized, FORKED: self.hear_forked,
-                ENDING: self.hear_ending, ALERT: self.hear_alert}
+                ENDING: self.hear_ending, ALERT: self.hear_alert, MUTED: self.hear_muted}
         need(request in hear, f"request {request:#x}")
         if request == ALERT:
             text = message[2:PACKET.size] + text
@@ -206,7 +206,7 @@ class Seen:
 
     def hear_save(self, wraps, end, text, descriptors):
         header = self.header()
-        need(self.mode == STREAMING, "SAVE_BUFFER in another mode")
+        need(self.mode == STREAMING or self.owed[INITIALIZED], "SAVE_BUFFER in another mode")
         need(self.state in ("recording", "stopped") or self.is_late, "SAVE_BUFFER when", self.state)
         need(not text and not descriptors, "SAVE_BUFFER with a text")
         need(self.outstanding is None, "a second SAVE_BUFFER before BUFFER_SAVED")
@@ -221,10 +221,15 @@ class Seen:
     def hear_ending(self, data32, data64, text, descriptors):
         need(self.waits and (data32, data64, text, descriptors) == (0, 0, b"", []), "ENDING")
 
-    def hear_alert(self, data32, data64, text, descriptors):
-        need(self.has_trigger and text == b"access".ljust(14, b"\0") and not descriptors, "ALERT", text)
+    def hear_muted(self, data32, data64, text, descriptors):
+        need(self.has_filters and (data32, data64, text, descriptors) == (0, 0, b"", []), "MUTED")
 
-    waits = has_trigger = False
+    def hear_alert(self, data32, data64, text, descriptors):
+        name = text.rstrip(b"\0")
+        need((self.has_trigger if name == b"access" else self.has_signal and name == b"signal") and
+             len(text) == 14 and not descriptors, "ALERT", text)
+
+    waits = has_trigger = has_signal = has_filters = False
     sessions = ()
 
     def end(self):
