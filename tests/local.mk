@@ -464,7 +464,8 @@ E2E_HELPERS = tests/e2e/bounded.py tests/e2e/hostile.py tests/e2e/hosts_lib.sh t
 # The providers of managed.sh, which keep a model of what they write.
 E2E_HELPERS += tests/manager/compare_archive.py tests/manager/hostile_providers.py \
 	tests/manager/manager_side.py tests/manager/model_provider.py tests/manager/protocol.py \
-	tests/manager/random_manager.py tests/manager/rounds_program.py tests/manager/seen_provider.py
+	tests/manager/random_manager.py tests/manager/restless_manager.py \
+	tests/manager/rounds_program.py tests/manager/seen_provider.py
 # The programs that entries.sh compiles, and what compares their counts.
 E2E_HELPERS += tests/e2e/entries.py
 EXTRA_DIST += tests/functions/args.c tests/functions/coroutines.c tests/functions/counted.h \

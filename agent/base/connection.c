@@ -134,10 +134,7 @@ static void set_message(enum fxt_manager_request request, uint32_t data32, uint6
 /* -- What the manager wants -------------------------------------------------------------------- */
 
 /* The manager may know categories that this agent does not have. */
-static void pass_over(const char *name, size_t bytes)
-{
-	(void)name, (void)bytes;
-}
+static void pass_over(const char *name, size_t bytes) { (void)name, (void)bytes; }
 
 /* Takes over what FXT_MANAGER_INITIALIZE says. Returns 0 or a negative errno. */
 static int initialize(void)
@@ -258,8 +255,7 @@ static int go_on(struct fxt_buffer *buffer, bool waits)
 		case FXT_MANAGER_BUFFER_SAVED:
 			fxt_managed_saved(buffer, message.packet.data32);
 			break;
-		case FXT_MANAGER_ALL_SAVED:
-			/* Another thread ends the process, and waits for this. */
+		case FXT_MANAGER_ALL_SAVED:     /* another thread ends the process, and waits for this */
 			fxt_managed_all_saved(buffer);
 			break;
 		default:
@@ -488,8 +484,7 @@ int fxt_connection_make_buffer(struct fxt_buffer *buffer, struct fxt_buffer_conf
 	config->bytes = fxt_agent.config.buffer_bytes;
 	config->session = session;
 	config->waits = fxt_agent.config.wait_on_full || fxt_agent.config.waits_for_manager;
-	/* Nothing is wanted before START. Until then no other thread may read what the manager says, because it
-	 * would pass over START. */
+	/* Nothing is wanted before START: no other thread reads what the manager says, and passes over it. */
 	atomic_store_explicit(&buffer->failure, -ESHUTDOWN, memory_order_relaxed);
 	if (!error)
 		error = (int)fxt_apart(make_memory, &making);

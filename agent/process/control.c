@@ -273,8 +273,8 @@ static void begin(bool has_recorded)
 	fxt_agent_open();
 }
 
-/* Gives the process a file of its own, because the manager is gone. What other threads record meanwhile has no
- * room. The caller holds file_lock. */
+/* Gives the process a file of its own, because the manager is gone. What other threads record meanwhile has
+ * no room. The caller holds file_lock. */
 static void leave_manager(void)
 {
 	const struct fxt_config *config = &fxt_agent.config;
@@ -301,20 +301,20 @@ void fxt_control_storage_ends(int why)
 {
 	uint64_t mask;
 
-	/* One thread does this, from the first step to the last; it may begin to record again meanwhile. The
-	 * others go on: they find no room, and come here again. A process that may take no locks any more can
-	 * neither talk nor make a file. */
+	/* One thread does this, from the first step to the last. The others go on: they find no room, and
+	 * come here again. A process that may take no locks any more can neither talk nor make a file. */
 	if (!begin_saving(&mask)) {
 		if (fxt_is_forbidden(FXT_NO_LOCKS))
 			stop("the manager wants no more");
 		return;
 	}
-	if (fxt_storage_failure(fxt_agent.storage) != why)
-		;       /* another thread has done it */
-	else if (why == -EPIPE)
-		leave_manager();
-	else
-		wait_for_start();
+	/* Another thread may have done it. */
+	if (fxt_storage_failure(fxt_agent.storage) == why) {
+		if (why == -EPIPE)
+			leave_manager();
+		else
+			wait_for_start();
+	}
 	fxt_unlock(&fxt_agent.file_lock, mask);
 }
 

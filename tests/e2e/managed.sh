@@ -4,8 +4,8 @@
 # until fxt serve is killed. FXT_SWITCHES is how often a provider turns from one half of its memory to the
 # other, FXT_WINDOWS how often a manager starts and stops a program, FXT_HOSTILE how often a provider lies in
 # each way, FXT_SESSIONS how many random sessions one has with a controller, FXT_MANAGERS how many programs
-# have a manager that behaves at random, FXT_SILENT how many connections say nothing, and FXT_KILLS how often
-# fxt serve is killed.
+# have a manager that behaves at random, FXT_RESTLESS how many programs of a hasty manager do not rest,
+# FXT_SILENT how many connections say nothing, and FXT_KILLS how often fxt serve is killed.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
@@ -89,6 +89,9 @@ timeout 300 python3 "$players/manager_side.py" "${FXT_WINDOWS:-60}" || fail "man
 count comparison
 python3 "$players/random_manager.py" "$seed" "${FXT_MANAGERS:-6}" ||
 	fail "random_manager.py $seed ${FXT_MANAGERS:-6}"
+count comparison
+python3 "$players/restless_manager.py" "$seed" "${FXT_RESTLESS:-3}" ||
+	fail "restless_manager.py $seed ${FXT_RESTLESS:-3}"
 cd ..
 
 # -- Next to others --------------------------------------------------------------------------------

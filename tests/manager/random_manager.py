@@ -108,9 +108,9 @@ class Session:
             return False
         connection.settimeout(PATIENCE)
         self.providers.append(seen.Seen(connection, self.next, self.log))
-        self.providers[-1].has_trigger, self.providers[-1].limit = self.has_trigger, self.limit
-        self.providers[-1].has_signal = "FXT_SIGNAL" in self.environment
-        self.providers[-1].has_filters = self.has_filters
+        new = self.providers[-1]
+        new.has_trigger, new.limit, new.has_filters = self.has_trigger, self.limit, self.has_filters
+        new.has_signal = "FXT_SIGNAL" in self.environment
         self.next += 1
         return True
 
@@ -252,8 +252,7 @@ class Session:
 
     def enter(self, p):
         """A program is in the session. Its answer to an earlier one may be under way."""
-        p.sessions = {self.number, *(p.sessions if p.owed[INITIALIZED] else ())}
-        p.waits = self.waits
+        p.sessions, p.waits = {self.number, *(p.sessions if p.owed[INITIALIZED] else ())}, self.waits
 
     def initialize(self, p):
         if p.memory:
