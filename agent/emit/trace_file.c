@@ -158,8 +158,8 @@ static void wait_for_manager(void)
 	bool can_wait = fxt_gate_prepare();
 	int was = atomic_load(&fxt_agent.recording);
 
-	while (was != FXT_STOPPED &&
-	       !atomic_compare_exchange_weak(&fxt_agent.recording, &was, can_wait ? FXT_WAITING : FXT_STOPPED))
+	while (was != FXT_STOPPED && !atomic_compare_exchange_weak(&fxt_agent.recording, &was,
+								   can_wait ? FXT_WAITING : FXT_STOPPED))
 		;
 	if (can_wait && was != FXT_STOPPED)
 		fxt_gate_lend();

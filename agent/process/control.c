@@ -166,8 +166,8 @@ static void snapshot_for_signal(void)
 		alert("signal", sizeof("signal") - 1);
 		return;
 	}
-	/* Another thread may be making the file: then this one waits for it, because nobody would look whether
-	 * a snapshot is asked for. */
+	/* Another thread may be making the file: then this one waits for it, because nobody would look
+	 * whether a snapshot is asked for. */
 	if (fxt_agent.config.mode == FXT_STREAMING || !fxt_agent_file())
 		return;
 	atomic_store(&asked, true);
