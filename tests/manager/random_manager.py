@@ -33,6 +33,12 @@ ONLY_IO = (b"io", b"io,no-such-category", b"i*", b"io," + b"x" * 3000)
 LISTS = (*ONLY_IO, b"#default,-malloc", b"io pthread", b"-malloc,-counter", b"io,,time")
 
 
+def has_hung_up(connection):
+    poll = select.poll()
+    poll.register(connection, 0)
+    return any(events & select.POLLHUP for _, events in poll.poll(0))
+
+
 class Session:
     def __init__(self, rnd, name):
         self.rnd, self.log, self.providers, self.next = rnd, [], [], 1
@@ -144,7 +150,8 @@ class Session:
 
     def helped(self, helper):
         """A helper of a provider hands the memory over, and has nothing else to say."""
-        whose = [p for p in self.providers if p.koid and
+        # Another child may have had the same number before.
+        whose = [p for p in self.providers if p.koid and p.state != "ended" and
                  helper.peeked[16:36] == p.token + struct.pack("=I", p.koid)]
         need(len(whose) == 1, "a helper of nobody:", helper.peeked)
         own, whose[0].connection = whose[0].connection, helper.connection
@@ -202,6 +209,11 @@ class Session:
             if not self.hear_ready(0):
                 break
         for p in self.live("recording", "stopped", "initialized", "waits"):
+            # One that does not rest may just have ended: it has not noticed that the manager goes.
+            while p.state != "ended" and has_hung_up(p.connection):
+                self.hear(p)
+            if p.state == "ended":
+                continue
             if p.memory:
                 self.parts.append(p.whole())
             p.connection.close()

@@ -78,11 +78,14 @@ class Found:
             with open(path, "wb") as file:
                 file.write(MAGIC_RECORD + b"".join(parts))
             self.look_into(path, ["--ring"] if mode == CIRCULAR else [])
-        self.in_archives = dict(self.counts)
-        self.files = [path for path in os.listdir(".") if path.startswith("beside.")]
-        for path in self.files:
+        self.in_archives, self.files = dict(self.counts), {}
+        for path in os.listdir("."):
+            if not path.startswith("beside."):
+                continue
+            before = self.counts.copy()
             # The program may have had a ring.
             self.look_into(path, ["--ring"])
+            self.files[path] = self.counts - before
             with open(path, "rb") as file:
                 self.lost_in_files += seen.losses(seen.divide(file.read()))
 
@@ -116,10 +119,13 @@ def compare(archives, providers, lines, is_gone, may_lose, checks=True):
     something of which the other one has the begin: neither is checked then."""
     calls, found = noted(), Found(archives, checks)
     counts, sure, all_missing = found.counts, 0, 0
-    # A process that had no answer within a second writes a file, and so had no window.
-    with_windows = {p.pid for p in providers if p.koid and any(w.begun_ns is not None for w in p.windows)}
-    for path in found.files:
-        need(is_gone or int(path.split(".")[1]) not in with_windows, "a file of the program's own:", path)
+    # A process that had no answer within a second writes a file, and so had no window. Another process may
+    # have had its number before.
+    for path, in_file in found.files.items():
+        for p in providers:
+            need(is_gone or not p.koid or int(path.split(".")[1]) != p.pid or
+                 not any(p.was_in_session(calls[number][1]) for number in in_file),
+                 "a file of the program's own:", path)
     need(is_gone or max(counts.values(), default=0) < 2, "calls are there twice")
     mine, explained = collections.defaultdict(list), set()
     for number, call in enumerate(calls):

@@ -96,6 +96,11 @@ class Seen:
             w.begun_ns is not None and w.begun_ns < began_ns and not w.is_cleared and
             (not w.stopping_ns or ended_ns < w.stopping_ns) for w in self.windows)
 
+    def was_in_session(self, ns):
+        """Returns whether this process had a window, and its connection at that time."""
+        return self.born_ns < ns and any(w.begun_ns is not None for w in self.windows) and (
+            self.state != "ended" or ns <= self.windows[-1].over_ns)
+
     def may_have(self, began_ns, ended_ns):
         return any(w.asked_ns <= (ended_ns or began_ns) and (not w.over_ns or began_ns <= w.over_ns)
                    for w in self.windows)
