@@ -131,6 +131,50 @@ all=$(cat attempted)
 FXT_BUFFERING_MODE=circular FXT_BUFFER_SIZE_MB=2 \
 	adds_up many-threads "$all" overwritten "$apps/losses" threads 100
 
+# -- A ring that a manager saves while it is overwritten ---------------------------------------------------
+
+# What the manager has saved of a chunk is not overwritten. It saves at moments that nobody chooses: as often as
+# it can, or now and then, until the program has ended.
+saved_ring()
+{
+	local calls=$((1 + $(random_below 1500000))) megabytes=$((1 + $(random_below 3))) rests alerts=0
+
+	rests=$(random_below 4)
+	serve --wait
+	mkfifo asks
+	true >said
+	"$FXT" ctl --socket=socket -o saved.fxt <asks >said 2>err &
+	background="$background $!"
+	exec 6>asks
+	printf '{"method":"%s","params":%s}\n' initialize_tracing \
+		'{"categories":["malloc"],"buffering_mode":"circular","buffer_size_megabytes_hint":'$megabytes'}' \
+		start_tracing '{}' >&6
+	until_deadline has_answers 2
+	managed "$apps/sequence" "$calls" &
+	while kill -0 $! 2>kill.err; do
+		printf '{"method":"raise_alert","params":{"alert_name":"now"}}\n' >&6
+		alerts=$((alerts + 1))
+		until_deadline has_answers $((2 + alerts))
+		test "$rests" != 0 || sleep "0.0$(random_below 10)"
+	done
+	wait $!
+	printf '{"method":"%s","params":{}}\n' stop_tracing terminate_tracing >&6
+	exec 6>&-
+	until_deadline has_answers $((4 + alerts))
+	stop_serving
+	judge "saved ring of $megabytes MiB, $alerts alerts" $((2 * calls)) "perhaps overwritten" saved.fxt >attempted
+	rm -f asks said saved.fxt
+}
+
+has_answers()
+{
+	test "$(grep -c '^{"id"' said)" -ge "$1"
+}
+
+for _ in 1 2 3 4; do
+	saved_ring
+done
+
 # -- Names -----------------------------------------------------------------------------------------------
 
 # There are more names of functions than there is room for; those beyond it are written where they are used.
