@@ -364,8 +364,13 @@ void fxt_control_woken(void)
 
 bool fxt_control_signal(void)
 {
-	if (atomic_load_explicit(&fxt_agent.state, memory_order_acquire) != FXT_ON ||
-	    fxt_agent.pid != (uint32_t)fxt_sys_getpid())
+	if (atomic_load_explicit(&fxt_agent.state, memory_order_acquire) != FXT_ON)
+		return false;
+	/* A filter forbids what a request needs, and to ask whose process this is. The kernel may refuse the
+	 * filter in a moment, so the handler has to stay. */
+	if (fxt_is_forbidden(FXT_NO_LOCKS))
+		return true;
+	if (fxt_agent.pid != (uint32_t)fxt_sys_getpid())
 		return false;
 	if (atomic_load_explicit(&fxt_agent.recording, memory_order_relaxed) == FXT_DORMANT)
 		wake();

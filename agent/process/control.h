@@ -15,7 +15,8 @@
 #include "agent/base/agent.h"
 
 /* Does what FXT_SIGNAL asks for: begins recording if the process is dormant, otherwise saves a snapshot.
- * Returns false if the agent is not on in this process. */
+ * Returns false if the agent is not on in this process. Where a filter forbids to find that out, it does
+ * nothing and returns true. */
 bool fxt_control_signal(void);
 
 /* Does what a trigger asks for that a call has met: ends recording, or saves a snapshot. `name` is the call's

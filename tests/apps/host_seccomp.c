@@ -13,6 +13,7 @@
  *	refuse				mmap, pwritev64 and openat fail with EPERM
  *	allow				a filter that forbids nothing but acct()
  *	asks				calls that ask about processes, sockets and file systems kill
+ *	requests			getpid() fails, and a child sends SIGUSR2, which is for the agent
  *	least				all calls but write and exit_group kill
  *	strict				all calls but read, write and _exit kill
  *	tsc				reading the processor's counter is an error, for a time
@@ -53,6 +54,40 @@ static void install(unsigned action, bool raw, struct sock_filter *code, unsigne
 		need(!syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program));
 	else
 		need(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0));
+}
+
+/* Makes a child that sends this process SIGUSR2 for each byte that it is sent, and answers then. */
+static void make_sender(int ends[2])
+{
+	char byte;
+
+	need(!socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
+	if (fork())
+		return;
+	close(ends[0]);
+	while (read(ends[1], &byte, 1) == 1) {
+		kill(getppid(), SIGUSR2);
+		need(write(ends[1], &byte, 1) == 1);
+	}
+	_exit(0);
+}
+
+static void forbid_and_be_asked(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		FORBID(getpid),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	char byte = 0;
+	int ends[2], i;
+
+	make_sender(ends);
+	install(SECCOMP_RET_ERRNO | EPERM, false, code, sizeof(code) / sizeof(*code));
+	/* The signal is there before the answer is. */
+	for (i = 0; i < 3; i++)
+		need(write(ends[0], &byte, 1) == 1 && read(ends[0], &byte, 1) == 1);
+	close(ends[0]);
 }
 
 static void forbid_talk(void)
@@ -283,6 +318,8 @@ int main(int argc, char **argv)
 		forbid_counter();
 	else if (!strcmp(what, "allow"))
 		forbid_next_to_nothing();
+	else if (!strcmp(what, "requests"))
+		forbid_and_be_asked();
 	else if (!strcmp(what, "asks"))
 		forbid_questions();
 	else if (!strcmp(what, "least"))
