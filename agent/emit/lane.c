@@ -56,15 +56,16 @@ bool fxt_lane_give_back_full(struct fxt_full_chunk *full)
 static bool keep_wanted(struct fxt_thread *thread, struct fxt_lane *lane, size_t words)
 {
 	uint64_t hold = atomic_load_explicit(&lane->hold, memory_order_acquire);
+	uintptr_t wanted = FXT_LANE_WANTED;
 
-	if (atomic_load_explicit(&lane->limit, memory_order_relaxed) != FXT_LANE_WANTED || !hold ||
+	if (atomic_load_explicit(&lane->limit, memory_order_relaxed) != wanted || !hold ||
 	    lane->end - lane->at <= (ptrdiff_t)(words + FXT_LANE_SLACK_WORDS) ||
 	    !atomic_compare_exchange_strong_explicit(&lane->hold, &hold,
 						     (uint64_t)++thread->serial << 32 | lane->chunk,
 						     memory_order_acq_rel, memory_order_relaxed))
 		return false;
-	atomic_store_explicit(&lane->limit, (uintptr_t)lane->end, memory_order_relaxed);
-	return true;
+	/* Recording may have ended meanwhile: fxt_threads_expire(). */
+	return atomic_compare_exchange_strong(&lane->limit, &wanted, (uintptr_t)lane->end);
 }
 
 /* Keeps the chunk that the lane has filled as its full chunk, and gives the one before that back. */
@@ -273,6 +274,7 @@ void fxt_lanes_after_vfork(struct fxt_thread *thread)
 static __attribute__((noinline)) enum outcome turn(struct fxt_thread *thread, struct fxt_lane *lane,
 						   size_t words, enum fxt_loss *why, uint64_t *waited_ns)
 {
+	const unsigned starts = atomic_load(&fxt_agent.starts);
 	bool is_child = fxt_may_not_lock();
 	struct fxt_chunk taken, *chunk = is_child ? &thread->vfork.chunk : &taken;
 	enum outcome outcome;
@@ -308,9 +310,10 @@ static __attribute__((noinline)) enum outcome turn(struct fxt_thread *thread, st
 	fxt_chunks_note(thread);
 	put_head(thread, lane, *waited_ns);
 	put_losses(thread, lane, words);
-	/* Recording may have ended meanwhile: fxt_threads_expire(). This record is written still. */
+	/* Recording may have ended meanwhile, and begun again: fxt_threads_expire(). This record is written
+	 * still. */
 	atomic_thread_fence(memory_order_seq_cst);
-	if (fxt_gate_is_lent())
+	if (fxt_gate_is_lent() || atomic_load(&fxt_agent.starts) != starts)
 		atomic_store_explicit(&lane->limit, 0, memory_order_relaxed);
 	fxt_agent_overwritten(chunk, thread->last_ns);
 	if (is_child)

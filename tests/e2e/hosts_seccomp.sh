@@ -54,7 +54,8 @@ rm -f handed.*
 
 # A request of the user's comes while the agent may not ask whose process this is. It is in vain, and the
 # program goes on; otherwise the first one would take the handler away, and the second one kill.
-FXT_SIGNAL=SIGUSR2 FXT_BUFFERING_MODE=circular traced requests "$apps/host_seccomp" requests 100 >requests.out 2>&1
+FXT_SIGNAL=SIGUSR2 FXT_BUFFERING_MODE=circular traced requests \
+	"$apps/host_seccomp" requests 100 >requests.out 2>&1
 is "requests: exit status" 17 $?
 
 # Strict mode forbids reading the clock too. The trace ends there, and says so.

@@ -133,11 +133,12 @@ FXT_BUFFERING_MODE=circular FXT_BUFFER_SIZE_MB=2 \
 
 # -- A ring that a manager saves while it is overwritten ---------------------------------------------------
 
-# What the manager has saved of a chunk is not overwritten. It saves at moments that nobody chooses: as often as
-# it can, or now and then, until the program has ended.
+# What the manager has saved of a chunk is not overwritten. It saves at moments that nobody chooses: as often
+# as it can, or now and then, until the program has ended.
 saved_ring()
 {
-	local calls=$((1 + $(random_below 1500000))) megabytes=$((1 + $(random_below 3))) rests alerts=0
+	local calls=$((1 + $(random_below 1500000))) megabytes=$((1 + $(random_below 3)))
+	local rests config alerts=0
 
 	rests=$(random_below 4)
 	serve --wait
@@ -146,9 +147,9 @@ saved_ring()
 	"$FXT" ctl --socket=socket -o saved.fxt <asks >said 2>err &
 	background="$background $!"
 	exec 6>asks
+	config='"categories":["malloc"],"buffering_mode":"circular"'
 	printf '{"method":"%s","params":%s}\n' initialize_tracing \
-		'{"categories":["malloc"],"buffering_mode":"circular","buffer_size_megabytes_hint":'$megabytes'}' \
-		start_tracing '{}' >&6
+		"{$config,\"buffer_size_megabytes_hint\":$megabytes}" start_tracing '{}' >&6
 	until_deadline has_answers 2
 	managed "$apps/sequence" "$calls" &
 	while kill -0 $! 2>kill.err; do
@@ -162,7 +163,8 @@ saved_ring()
 	exec 6>&-
 	until_deadline has_answers $((4 + alerts))
 	stop_serving
-	judge "saved ring of $megabytes MiB, $alerts alerts" $((2 * calls)) "perhaps overwritten" saved.fxt >attempted
+	judge "saved ring of $megabytes MiB, $alerts alerts" $((2 * calls)) "perhaps overwritten" saved.fxt \
+		>attempted
 	rm -f asks said saved.fxt
 }
 

@@ -343,13 +343,13 @@ class Seen:
             self.save_chunk(chunk, frees)
 
     def clear(self):
-        """Takes what is recorded for saved. What threads still hold begins a new turn at the next start."""
+        """Takes what is recorded for saved, and what a thread appends to the chunk that it has: it turns to
+        another one at the next start, but a program that was not waited for may not have stopped yet."""
         h = self.header()
         for chunk in range(h.chunks):
             entry = self.entry(chunk)
             if entry & 255 in (HELD, FULL):
-                at = h.rolling + chunk * h.chunk
-                self.saved[chunk, entry >> 8] = self.walk(at, at + h.chunk)[1] - at
+                self.saved[chunk, entry >> 8] = h.chunk
             if entry & 255 == FULL:
                 self.put_entry(chunk, entry & ~255 | (SAVED if self.mode == CIRCULAR else FREE))
 
