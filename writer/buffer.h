@@ -58,8 +58,8 @@ enum {
 	FXT_BUFFER_MIN_BYTES = 1 << 20,
 	FXT_PATH_BYTES = 4096,
 	FXT_FREE_PAGES_MAX = 1 << 16,   /* of each size; further ones are lost when they are given back */
-	/* The count of a cause of losses takes so many words; threads add to the one with this number if it is
-	 * the count of the whole process. */
+	/* The count of a cause of losses takes so many words; threads add to the one with this number if it
+	 * is the count of the whole process. */
 	FXT_COUNTER_WORDS = 8,
 	FXT_COUNTER_SUM = 5,
 };
@@ -275,8 +275,8 @@ void fxt_buffer_tell_dropped(struct fxt_buffer *buffer, uint64_t records);
 bool fxt_buffer_rewrite(struct fxt_buffer *buffer, uint64_t max_bytes);
 
 /* Brings the file of a buffer in memory up to date, while other threads go on; a buffer that is mapped is its
- * file. This is called before anything that ends the process or replaces its memory. Returns 0, or the first negative errno: then
- * something is not in the file. */
+ * file. This is called before anything that ends the process or replaces its memory. Returns 0, or the first
+ * negative errno: then something is not in the file. */
 int fxt_buffer_save(struct fxt_buffer *buffer);
 
 /* Takes a snapshot: copies what a oneshot or circular buffer holds into a file of its own, without fillers

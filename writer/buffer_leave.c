@@ -152,7 +152,8 @@ static void store_again(struct fxt_buffer *buffer, uint64_t *at, uint64_t copied
  * may be writing some right now. What the file gets first is a copy. Stores that came after the copy, and
  * before the mapping changed, went to the memory, which is mapped elsewhere too; they are done again in the
  * file, unless the thread has stored there since, and what was added to a sum is added: the last word first,
- * because a record's first word makes it one. `elsewhere` is a place for that mapping, and behind it is room for the copy.
+ * because a record's first word makes it one. `elsewhere` is a place for that mapping, and behind it is room
+ * for the copy.
  *
  * A chunk, which `counts`, is one without records in the file at first. It gets all of them by the last
  * store; just before, the header says that the file has them. Until then they are the memory's, for whoever
