@@ -134,7 +134,10 @@ static void set_message(enum fxt_manager_request request, uint32_t data32, uint6
 /* -- What the manager wants -------------------------------------------------------------------- */
 
 /* The manager may know categories that this agent does not have. */
-static void pass_over(const char *name, size_t bytes) { (void)name, (void)bytes; }
+static void pass_over(const char *name, size_t bytes)
+{
+	(void)name, (void)bytes;
+}
 
 /* Takes over what FXT_MANAGER_INITIALIZE says. Returns 0 or a negative errno. */
 static int initialize(void)
