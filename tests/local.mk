@@ -288,6 +288,7 @@ tests/apps/by_hand tests/apps/makes_code tests/apps/stuck: APP_FLAGS = -O2
 # Programs whose faults a report names by lines of source.
 tests/apps/leaks tests/apps/locks_itself tests/apps/peaks: APP_FLAGS = -O2 -g
 $(filter tests/apps/count_%,$(APPS_C)): tests/apps/counts.h tests/apps/random.h tests/apps/unseen.h
+tests/apps/same_number \
 tests/apps/busy tests/apps/by_hand tests/apps/call_stacks tests/apps/call_trees tests/apps/descriptor_races \
 tests/apps/descriptors tests/apps/host_fds tests/apps/makes_code \
 tests/apps/host_number tests/apps/host_ranges tests/apps/host_unmaps tests/apps/inherits tests/apps/listens \
@@ -460,7 +461,7 @@ E2E_TESTS = \
 E2E_HELPERS = tests/e2e/bounded.py tests/e2e/hostile.py tests/e2e/hosts_lib.sh tests/e2e/lib.sh \
 	tests/e2e/stacked.py \
 	tests/e2e/controller.py tests/e2e/filters.py tests/e2e/kills.py tests/e2e/manager.py \
-	tests/e2e/progress.py tests/e2e/trace.py
+	tests/e2e/numbers.py tests/e2e/progress.py tests/e2e/trace.py
 # The providers of managed.sh, which keep a model of what they write.
 E2E_HELPERS += tests/manager/compare_archive.py tests/manager/hostile_providers.py \
 	tests/manager/manager_side.py tests/manager/model_provider.py tests/manager/protocol.py \

@@ -28,6 +28,7 @@ READING_FILES = \
 	tools/reading/reader.h \
 	tools/reading/reader_atoms.c \
 	tools/reading/reader_internal.h \
+	tools/reading/reader_numbers.c \
 	tools/reading/reader_records.c \
 	tools/reading/reader_skim.c \
 	tools/reading/reader_strings.c \
@@ -162,6 +163,8 @@ PERFETTO_FILES = \
 	tools/perfetto/profile_take.c
 
 JOIN_FILES = \
+	tools/join/bearers.c \
+	tools/join/bearers.h \
 	tools/join/cut_calls.c \
 	tools/join/cut_calls.h \
 	tools/join/frame_namer.c \
@@ -178,6 +181,10 @@ JOIN_FILES = \
 	tools/join/merge_sums.c \
 	tools/join/open_lifetimes.c \
 	tools/join/open_lifetimes.h \
+	tools/join/renumber.c \
+	tools/join/renumber.h \
+	tools/join/renumber_parts.h \
+	tools/join/renumber_patch.c \
 	tools/join/run_directory.c \
 	tools/join/run_directory.h \
 	tools/join/untraced.c \
@@ -403,6 +410,7 @@ fxt_LDADD = $(TOOLS_LIBS)
 if HAVE_CHECK
 TOOLS_TESTS = \
 	tests/check_archive \
+	tests/check_bearers \
 	tests/check_call_stacks \
 	tests/check_culprits \
 	tests/check_elf \
@@ -446,6 +454,10 @@ tests_check_archive_SOURCES = tests/check_archive.c tests/apps/random.h tests/ap
 tests_check_archive_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_archive_CFLAGS = $(TOOLS_TESTS_CFLAGS)
 tests_check_archive_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_bearers_SOURCES = tests/check_bearers.c tests/apps/random.h tests/apps/unseen.h
+tests_check_bearers_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_bearers_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_bearers_LDADD = $(TOOLS_TESTS_LIBS)
 tests_check_call_stacks_SOURCES = tests/check_call_stacks.c tests/apps/random.h tests/apps/unseen.h \
 	$(TRACE_MAKER)
 tests_check_call_stacks_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)

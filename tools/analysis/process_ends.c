@@ -16,36 +16,63 @@ static struct fxt_thread_end *end_of(struct fxt_ends *e, uint32_t thread)
 	return &e->threads[thread];
 }
 
-/* Takes an end of the process. Both the process and the parent that reaped it may tell of it; the
+/* Notes an end of the process. Both the process and the parent that reaped it may tell of it; the
  * process does so first, and the earlier time is nearer to the end. */
-static bool take(struct fxt_ends *e, const struct fxt_record *rec, uint64_t pid)
+static void note(struct fxt_ends *e, uint64_t pid, uint64_t at_ns, uint64_t signal)
 {
-	const struct fxt_argument *signal = fxt_argument(rec, "signal");
-	uint64_t at_ns = fxt_ns(rec->provider, rec->ticks), number = 0;
-	struct fxt_slot *s;
 	bool fresh;
+	struct fxt_slot *s = fxt_map_put(&e->by_pid, pid, 0, &fresh);
 
-	if (!signal && !fxt_argument(rec, "status"))
-		return false;
-	fxt_argument_u64(signal, &number);
-	s = fxt_map_put(&e->by_pid, pid, 0, &fresh);
 	if (fresh || at_ns < s->value[0])
 		s->value[0] = at_ns;
-	if (number)
-		s->value[1] = number;
+	if (signal)
+		s->value[1] = signal;
+}
+
+/* Takes an end of the thread's process. */
+static bool take(struct fxt_ends *e, const struct fxt_record *rec, uint64_t pid)
+{
+	if (!fxt_argument(rec, "signal") && !fxt_argument(rec, "status"))
+		return false;
+	note(e, pid, fxt_ns(rec->provider, rec->ticks), fxt_argument_or(rec, "signal", 0));
 	return true;
+}
+
+/* Takes the end of a child. Its number may have been another process's before. */
+static void take_reaped(struct fxt_ends *e, const struct fxt_record *rec)
+{
+	uint64_t pid;
+
+	if (!fxt_argument_u64(fxt_argument(rec, "pid"), &pid) ||
+	    (!fxt_argument(rec, "signal") && !fxt_argument(rec, "status")))
+		return;
+	e->reaped = fxt_grow(e->reaped, &e->reaped_capacity, e->reaped_count + 1, sizeof(*e->reaped));
+	e->reaped[e->reaped_count++] = (struct fxt_reaped){pid, fxt_ns(rec->provider, rec->ticks),
+							   fxt_argument_or(rec, "signal", 0)};
+}
+
+static void settle_reaped(struct fxt_ends *e, const struct fxt_reader *r)
+{
+	for (size_t i = 0; i < e->reaped_count; i++) {
+		const struct fxt_reaped *one = &e->reaped[i];
+
+		note(e, fxt_process_at(r, one->pid, one->at_ns), one->at_ns, one->signal);
+	}
+	free(e->reaped);
+	e->reaped = NULL;
+	e->reaped_count = e->reaped_capacity = 0;
 }
 
 /* Takes the word of `fxt record` that a process went on as a program that ran untraced. */
 static void take_untraced(struct fxt_ends *e, const struct fxt_reader *r, const struct fxt_record *rec)
 {
-	uint64_t pid;
+	uint64_t pid, own = r->threads[rec->thread].pid;
 	bool fresh;
 
 	if (rec->subtype == FXT_EVENT_INSTANT && fxt_text_is(&rec->name, "ran untraced") &&
 	    fxt_text_is(&rec->category, "agent") && fxt_argument_u64(fxt_argument(rec, "pid"), &pid) &&
-	    pid == r->threads[rec->thread].pid)
-		fxt_map_put(&e->untraced, pid, 0, &fresh)->value[0] = fxt_ns(rec->provider, rec->ticks);
+	    (pid == own || pid == own % FXT_AGAIN_STEP))
+		fxt_map_put(&e->untraced, own, 0, &fresh)->value[0] = fxt_ns(rec->provider, rec->ticks);
 }
 
 uint64_t fxt_ends_untraced_ns(const struct fxt_ends *e, uint64_t pid)
@@ -58,15 +85,15 @@ uint64_t fxt_ends_untraced_ns(const struct fxt_ends *e, uint64_t pid)
 bool fxt_ends_take(struct fxt_ends *e, const struct fxt_reader *r, const struct fxt_record *rec)
 {
 	struct fxt_thread_end *one;
-	uint64_t pid, ns;
+	uint64_t ns;
 
 	/* Whoever reaped the process may have written this, after it had ended. */
 	if (rec->subtype == FXT_EVENT_INSTANT && fxt_text_is(&rec->name, "exit") &&
 	    fxt_text_is(&rec->category, "process") && take(e, rec, r->threads[rec->thread].pid))
 		return true;
 	if (rec->subtype == FXT_EVENT_ASYNC_END && fxt_text_is(&rec->name, "child") &&
-	    fxt_text_is(&rec->category, "process") && fxt_argument_u64(fxt_argument(rec, "pid"), &pid))
-		take(e, rec, pid);
+	    fxt_text_is(&rec->category, "process"))
+		take_reaped(e, rec);
 	take_untraced(e, r, rec);
 	one = end_of(e, rec->thread);
 	ns = fxt_ns(rec->provider, fxt_commit_ticks(rec));
@@ -129,6 +156,7 @@ void fxt_ends_finish(struct fxt_ends *e, const struct fxt_reader *r, uint64_t tr
 	bool fresh;
 
 	e->trace_ns = trace_ns;
+	settle_reaped(e, r);
 	find_ends(e, r, &found);
 	for (const struct fxt_slot *s = fxt_map_next(&found, NULL); s; s = fxt_map_next(&found, s))
 		fxt_map_put(&e->by_pid, s->a, 0, &fresh)->value[0] = s->value[0];
@@ -167,5 +195,6 @@ void fxt_ends_free(struct fxt_ends *e)
 	fxt_map_free(&e->executed);
 	fxt_map_free(&e->untraced);
 	free(e->threads);
+	free(e->reaped);
 	*e = (struct fxt_ends){0};
 }

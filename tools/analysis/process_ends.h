@@ -14,11 +14,18 @@ struct fxt_thread_end {
 	uint64_t ended_ns;              /* when it last ended, as the kernel says; 0: not known */
 };
 
+/* The end of a child, as its parent tells it. */
+struct fxt_reaped {
+	uint64_t pid, at_ns, signal;
+};
+
 /* The ends of processes. When none is known, all members are zero. */
 struct fxt_ends {
 	struct fxt_map by_pid;          /* pid -> when it ended, and the signal that killed it or 0 */
 	struct fxt_thread_end *threads; /* by thread */
 	size_t thread_count, thread_capacity;
+	struct fxt_reaped *reaped; /* until all is known of who had which number */
+	size_t reaped_count, reaped_capacity;
 	struct fxt_map executed;        /* pid -> when it last executed a program, as the kernel says */
 	/* pid -> since when it was, up to its end, a program that ran untraced */
 	struct fxt_map untraced;

@@ -104,19 +104,22 @@ static void take_child(struct fxt_unseen *u, const struct fxt_record *rec)
 		fxt_map_put(&u->children, pid, 0, &fresh)->value[0]++;
 }
 
-uint64_t fxt_unseen_children(const struct fxt_unseen *u, uint64_t pid)
+uint64_t fxt_unseen_children(const struct fxt_unseen *u, const struct fxt_reader *r, uint64_t pid)
 {
+	uint64_t apart = fxt_processes_of(r, pid);
 	const struct fxt_slot *s = fxt_map_find(&u->children, pid, 0);
 
-	return s ? s->value[0] : 0;
+	return s && s->value[0] > apart ? s->value[0] - apart + 1 : 1;
 }
 
-/* Returns the next number after `s` that several processes had, or the first if `s` is NULL. */
-static const struct fxt_slot *next_shared(const struct fxt_unseen *u, const struct fxt_slot *s)
+/* Returns the next number after `s` with which several processes are shown as one, or the first if `s` is
+ * NULL. */
+static const struct fxt_slot *next_shared(const struct fxt_unseen *u, const struct fxt_reader *r,
+					  const struct fxt_slot *s)
 {
 	do
 		s = fxt_map_next(&u->children, s);
-	while (s && s->value[0] < 2);
+	while (s && fxt_unseen_children(u, r, s->a) < 2);
 	return s;
 }
 
@@ -165,16 +168,16 @@ static void print_rings(const struct fxt_unseen *u, FILE *out)
 	fprintf(out, ", %s calls; what goes through rings is not seen\n", fxt_count(sum.enters).text);
 }
 
-static void print_shared(const struct fxt_unseen *u, size_t top, FILE *out)
+static void print_shared(const struct fxt_unseen *u, const struct fxt_reader *r, size_t top, FILE *out)
 {
 	size_t count = 0;
 
-	for (const struct fxt_slot *s = next_shared(u, NULL); s; s = next_shared(u, s)) {
+	for (const struct fxt_slot *s = next_shared(u, r, NULL); s; s = next_shared(u, r, s)) {
 		if (!count)
 			fputs("SEVERAL PROCESSES IN TURN had one number, and are shown as one: ", out);
 		if (count < top)
 			fprintf(out, "%s%" PRIu64 " (%s)", count ? ", " : "", s->a,
-				fxt_count(s->value[0]).text);
+				fxt_count(fxt_unseen_children(u, r, s->a)).text);
 		count++;
 	}
 	if (count > top)
@@ -185,7 +188,6 @@ static void print_shared(const struct fxt_unseen *u, size_t top, FILE *out)
 
 void fxt_unseen_print(const struct fxt_unseen *u, const struct fxt_reader *r, size_t top, FILE *out)
 {
-	(void)r;
 	for (size_t i = 0; i < u->program_count && i < top; i++) {
 		const struct fxt_untraced_program *one = &u->programs[i];
 		struct fxt_text text = fxt_text_of(one->program);
@@ -201,7 +203,7 @@ void fxt_unseen_print(const struct fxt_unseen *u, const struct fxt_reader *r, si
 	}
 	if (u->program_count > top)
 		fprintf(out, "UNTRACED: %zu more programs\n", u->program_count - top);
-	print_shared(u, top, out);
+	print_shared(u, r, top, out);
 	print_rings(u, out);
 }
 
@@ -218,10 +220,10 @@ void fxt_unseen_json(const struct fxt_unseen *u, const struct fxt_reader *r, str
 	}
 	fxt_json_end(j);
 	fxt_json_array(j, "shared_numbers");
-	for (const struct fxt_slot *s = next_shared(u, NULL); s; s = next_shared(u, s)) {
+	for (const struct fxt_slot *s = next_shared(u, r, NULL); s; s = next_shared(u, r, s)) {
 		fxt_json_object(j, NULL);
 		fxt_json_u64(j, "pid", s->a);
-		fxt_json_u64(j, "processes", s->value[0]);
+		fxt_json_u64(j, "processes", fxt_unseen_children(u, r, s->a));
 		fxt_json_end(j);
 	}
 	fxt_json_end(j);
@@ -231,7 +233,7 @@ void fxt_unseen_json(const struct fxt_unseen *u, const struct fxt_reader *r, str
 		struct fxt_text name = fxt_process_name(r, rings->pid);
 
 		fxt_json_object(j, NULL);
-		fxt_json_u64(j, "pid", rings->pid);
+		fxt_json_u64(j, "pid", fxt_number(r, rings->pid));
 		fxt_json_text(j, "program", &name);
 		fxt_json_u64(j, "rings", rings->made);
 		fxt_json_u64(j, "enters", rings->enters);

@@ -39,8 +39,8 @@ struct fxt_json;
 
 /* Takes any event. */
 void fxt_unseen_take(struct fxt_unseen *u, const struct fxt_reader *r, const struct fxt_record *rec);
-/* Returns how many children had this number in turn. */
-uint64_t fxt_unseen_children(const struct fxt_unseen *u, uint64_t pid);
+/* Returns how many processes that had this number in turn are shown as one. */
+uint64_t fxt_unseen_children(const struct fxt_unseen *u, const struct fxt_reader *r, uint64_t pid);
 void fxt_unseen_print(const struct fxt_unseen *u, const struct fxt_reader *r, size_t top, FILE *out);
 void fxt_unseen_json(const struct fxt_unseen *u, const struct fxt_reader *r, struct fxt_json *j);
 void fxt_unseen_free(struct fxt_unseen *u);

@@ -194,7 +194,7 @@ static char *second_line(const struct fxt_heap_asker *a, const struct fxt_heap_s
 	else if (a->is_of_several)
 		in = fxt_strdup(", in several processes");
 	else
-		in = fxt_format(", in %s %" PRIu64, program, p->pid);
+		in = fxt_format(", in %s %" PRIu64, program, fxt_number(who->r, p->pid));
 	callers = fxt_who_callers(who, FXT_FOR_HEAP, a->innermost,
 				  FXT_COLUMNS - INDENT - fxt_columns(in) - (a->is_mapping ? 8 : 0));
 	line = fxt_format("      %s%s%s", callers ? callers : "", a->is_mapping ? ", mapped" : "", in);

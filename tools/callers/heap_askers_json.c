@@ -26,7 +26,7 @@ void fxt_heap_askers_json(const struct fxt_heap_stacks *h, struct fxt_who *who, 
 		const struct fxt_heap_process *p = &h->processes[one->process];
 
 		fxt_json_object(j, NULL);
-		fxt_json_u64(j, "pid", p->pid);
+		fxt_json_u64(j, "pid", fxt_number(who->r, p->pid));
 		fxt_json_text(j, "program", &p->provider->name);
 		fxt_json_string(j, "kind", one->is_mapping ? "mapping" : "block");
 		fxt_json_bool(j, "estimate", one->is_estimate);

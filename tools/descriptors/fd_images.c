@@ -197,7 +197,7 @@ static void begin_child(struct fxt_fd_images *images, const struct fxt_reader *r
 	if (is_hidden)
 		keep(&images->born, hidden_child_key(rec), at_ns, pages);
 	else
-		keep(&images->born, pid, 0, pages);
+		keep(&images->born, fxt_process_at(r, pid, at_ns), 0, pages);
 }
 
 /* Takes a call that makes a child. The keys see to it that it comes before its child begins. */

@@ -26,7 +26,7 @@ void fxt_frame_part_take(struct fxt_frame_part *p, struct fxt_reader *r, const s
 
 	/* The name of a process in another namespace of process ids has the number that is used there. */
 	if (rec->type == FXT_RECORD_KERNEL_OBJECT && rec->subtype == FXT_OBJECT_PROCESS &&
-	    fxt_argument(rec, "pid"))
+	    fxt_argument(rec, "pid") && fxt_number(r, rec->id) == rec->id)
 		fxt_map_put(&p->renumbered, rec->id, 0, &fresh);
 	if (rec->type != FXT_RECORD_USERSPACE_OBJECT)
 		return;

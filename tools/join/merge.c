@@ -110,6 +110,12 @@ static bool has_room(const struct fxt_merge *m, uint64_t bytes)
 	       (errno != ENOSPC && errno != EDQUOT);
 }
 
+static uint64_t who(const void *context, uint64_t pid, uint64_t tid, uint64_t at_ns)
+{
+	return tid ? fxt_renumber_thread(context, pid, tid, at_ns)
+		   : fxt_renumber_process(context, pid, at_ns);
+}
+
 /* Writes what Perfetto reads in its own form, all of it or nothing, because Perfetto would take a part of it
  * for the whole. */
 static bool put_profile(struct fxt_merge *m)
@@ -118,6 +124,7 @@ static bool put_profile(struct fxt_merge *m)
 	uint64_t bytes;
 	bool ok = true;
 
+	fxt_profile_settle(&m->profile, m->renumber.differs ? who : NULL, &m->renumber);
 	fxt_perfetto_make(&blob, &m->profile);
 	bytes = blob.count * FXT_WORD_BYTES;
 	if (bytes && has_room(m, bytes))
@@ -128,11 +135,43 @@ static bool put_profile(struct fxt_merge *m)
 	return ok;
 }
 
+/* Returns whether a number may have gone from one process or thread to another. */
+static bool has_numbers_again(const struct fxt_merge *m)
+{
+	if (m->has_numbers_again || m->lifetimes.has_numbers_again)
+		return true;
+	/* A program may have run before a child with its number began. */
+	for (size_t i = 0; i < m->lifetimes.program_count; i++) {
+		const struct fxt_ended_program *program = &m->lifetimes.programs[i];
+		const struct fxt_slot *child = fxt_map_find(&m->children, program->pid, 0);
+
+		if (child && program->begin_ns < child->value[0])
+			return true;
+	}
+	return false;
+}
+
+/* Tells processes apart that had one number in turn. Returns false if the archive cannot be written. */
+static bool renumber(struct fxt_merge *m)
+{
+	FILE *out = m->output.out;
+	bool ok = finish(m) && fflush(out) == 0;
+
+	m->buffer = fxt_write_behind_begin(&m->output, out, FXT_MERGE_BUFFER_BYTES);
+	m->buffered = 0;
+	if (!ok || !fxt_renumber(&m->renumber, fileno(out), m->bytes))
+		return ok;
+	m->processes += fxt_renumber_more(&m->renumber);
+	m->threads += fxt_renumber_more(&m->renumber);
+	return fxt_renumber_names(&m->renumber, put_behind, m);
+}
+
 bool fxt_merge_end(struct fxt_merge *m)
 {
 	bool ok = fxt_open_lifetimes_close(&m->lifetimes, put_behind, m) && put_untraced(m) &&
-		  fxt_frame_records_put(&m->frames, put_behind, m) && put_profile(m);
+		  fxt_frame_records_put(&m->frames, put_behind, m);
 
+	ok = ok && (!has_numbers_again(m) || renumber(m)) && put_profile(m);
 	return finish(m) && ok;
 }
 
@@ -271,6 +310,9 @@ void fxt_merge_free(struct fxt_merge *m)
 	fxt_map_free(&m->exits);
 	fxt_map_free(&m->pids);
 	fxt_map_free(&m->tids);
+	fxt_map_free(&m->children);
+	fxt_map_free(&m->holders);
+	fxt_renumber_free(&m->renumber);
 	fxt_profile_free(&m->profile);
 	*m = (struct fxt_merge){.lacks_perfetto = m->lacks_perfetto, .follows = m->follows,
 				.frames.wish = m->frames.wish};

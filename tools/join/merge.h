@@ -5,7 +5,8 @@
  * are appended to it; so the only part, or the largest, need not be copied. Functions of C++ and Rust get
  * the names of their source, because viewers show names as they are in the file. Then come the ends of
  * what a process left open (open_lifetimes.h), what ran untraced, the names of the functions in call stacks
- * (frame_records.h), and last of all what Perfetto reads in its own form (perfetto_blob.h).
+ * (frame_records.h), and last of all what Perfetto reads in its own form (perfetto_blob.h). Before that,
+ * processes that had one number in turn get koids of their own in all that was written (renumber.h).
  *
  * An archive that a manager writes can be followed while it grows, so that little is left to be done when it
  * is whole: then it is what the others are appended to.
@@ -24,6 +25,7 @@
 
 #include "frame_records.h"
 #include "open_lifetimes.h"
+#include "renumber.h"
 #include "tools/analysis/overview.h"
 #include "tools/common/map.h"
 #include "tools/perfetto/profile.h"
@@ -78,6 +80,10 @@ struct fxt_merge {
 	struct fxt_merged_name *category_names;
 	/* `last_ids` has the id in the archive of the last part of each provider id. */
 	struct fxt_map provider_ids, last_ids, pids, tids;
+	struct fxt_map children;        /* number of a child -> when the last child with it began */
+	struct fxt_map holders;         /* number of a thread -> a process that had it */
+	bool has_numbers_again; /* a process or thread may have had a number that another one had before */
+	struct fxt_renumber renumber; /* who had which number, if so */
 	uint32_t next_id;
 	uint64_t named;                 /* the process whose last part was there first; 0: there is none */
 };

@@ -100,12 +100,31 @@ static void take_reaped(struct fxt_merge *m, const struct fxt_merged_part *part,
 		fxt_open_lifetimes_ended(&m->lifetimes, pid, rec->ticks, by_signal);
 }
 
+/* Takes the begin of a child's lifetime. */
+static void take_child(struct fxt_merge *m, const struct fxt_merged_part *part, const struct fxt_record *rec)
+{
+	const struct fxt_open_program *program = program_of(part, rec->provider);
+	struct fxt_slot *s;
+	uint64_t pid;
+	bool fresh;
+
+	if (rec->subtype != FXT_EVENT_ASYNC_BEGIN || (program && program->numbers_differ) ||
+	    !fxt_text_is(&rec->name, "child") || !fxt_argument_u64(fxt_argument(rec, "pid"), &pid))
+		return;
+	s = fxt_map_put(&m->children, pid, 0, &fresh);
+	if (!fresh)
+		fxt_open_lifetimes_born(&m->lifetimes, pid, rec->ticks);
+	m->has_numbers_again = m->has_numbers_again || !fresh;
+	s->value[0] = rec->ticks > s->value[0] ? rec->ticks : s->value[0];
+}
+
 /* Takes an event of category process, which tells how processes begin and end. */
 static void take_process(struct fxt_merge *m, struct fxt_merged_part *part, const struct fxt_record *rec)
 {
 	struct fxt_open_program *program = program_of(part, rec->provider);
 
 	take_exit(m, part, rec);
+	take_child(m, part, rec);
 	take_reaped(m, part, rec);
 	if (!program)
 		return;

@@ -75,6 +75,7 @@ void fxt_merge_add(struct fxt_merge *m, struct fxt_overview *o, const struct fxt
 {
 	/* The kernel's part names the threads that no agent tells of. */
 	bool is_kernel = r->provider && fxt_provider_is_kernel(r->provider), fresh;
+	struct fxt_slot *s;
 
 	for (size_t i = 0; i < r->thread_count; i++) {
 		bool is_told = (i < o->thread_count && o->thread_events[i]) ||
@@ -82,12 +83,14 @@ void fxt_merge_add(struct fxt_merge *m, struct fxt_overview *o, const struct fxt
 
 		if (!is_told || r->threads[i].pid == FXT_KERNEL_PROVIDER_ID)
 			continue;
+		s = fxt_map_put(&m->holders, r->threads[i].tid, 0, &fresh);
+		m->has_numbers_again = m->has_numbers_again || (!fresh && s->value[0] != r->threads[i].pid);
+		s->value[0] = r->threads[i].pid;
 		m->threads += more_threads(m, &r->threads[i], fxt_overview_lives(o, (uint32_t)i));
 		fxt_map_put(&m->pids, r->threads[i].pid, 0, &fresh);
 		m->processes += fresh;
 	}
-	for (const struct fxt_slot *s = fxt_map_next(&r->process_names, NULL); s;
-	     s = fxt_map_next(&r->process_names, s)) {
+	for (s = fxt_map_next(&r->process_names, NULL); s; s = fxt_map_next(&r->process_names, s)) {
 		if (s->a == FXT_KERNEL_PROVIDER_ID)
 			continue;
 		fxt_map_put(&m->pids, s->a, 0, &fresh);

@@ -80,6 +80,12 @@ void fxt_open_lifetimes_ended(struct fxt_open_lifetimes *l, uint64_t pid, uint64
 	l->ends[l->end_count++] = (struct fxt_process_end){pid, at_ns, by_signal, false};
 }
 
+void fxt_open_lifetimes_born(struct fxt_open_lifetimes *l, uint64_t pid, uint64_t at_ns)
+{
+	l->births = fxt_grow(l->births, &l->birth_capacity, l->birth_count + 1, sizeof(*l->births));
+	l->births[l->birth_count++] = (struct fxt_process_birth){pid, at_ns};
+}
+
 /* A process ends with the last of its threads, the first of which may have ended long before. */
 void fxt_open_lifetimes_kernel(struct fxt_open_lifetimes *l, uint64_t pid, uint64_t tid, uint64_t at_ns,
 			       bool has_ended)
@@ -97,6 +103,7 @@ void fxt_open_lifetimes_kernel(struct fxt_open_lifetimes *l, uint64_t pid, uint6
 		if (last)
 			fxt_map_remove(&l->kernel_ends, s);
 	} else if (pid == tid) {
+		l->has_numbers_again = l->has_numbers_again || last;
 		fxt_open_lifetimes_ended(l, pid, at_ns, false);
 		l->ends[l->end_count - 1].by_kernel = true;
 		fxt_map_put(&l->kernel_ends, pid, 0, &fresh)->value[0] = l->end_count;
@@ -194,6 +201,29 @@ static int by_end(const void *a, const void *b)
 	const struct fxt_process_end *x = a, *y = b;
 
 	return compare(x->pid, x->at_ns, y->pid, y->at_ns);
+}
+
+static int by_birth(const void *a, const void *b)
+{
+	const struct fxt_process_birth *x = a, *y = b;
+
+	return compare(x->pid, x->at_ns, y->pid, y->at_ns);
+}
+
+/* Returns when another process got the number of one that had ended by then; UINT64_MAX: not known. */
+static uint64_t born_again_ns(const struct fxt_open_lifetimes *l, uint64_t pid, uint64_t from_ns)
+{
+	size_t low = 0, high = l->birth_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (compare(l->births[middle].pid, l->births[middle].at_ns, pid, from_ns) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < l->birth_count && l->births[low].pid == pid ? l->births[low].at_ns : UINT64_MAX;
 }
 
 /* Returns the place of the first end of that process after this time, or a place that has none. */
@@ -380,7 +410,7 @@ static bool close_part(const struct fxt_open_lifetimes *l, const struct fxt_ende
 }
 
 /* Ends what a program left open, which has `parts` parts in the list from `program` on. */
-static bool close_program(const struct fxt_open_lifetimes *l, const struct fxt_ended_program *program,
+static bool close_program(struct fxt_open_lifetimes *l, const struct fxt_ended_program *program,
 			  size_t parts, fxt_open_lifetimes_put *put, void *context)
 {
 	const struct fxt_ended_program *last = program + parts - 1, *next = last + 1;
@@ -395,10 +425,14 @@ static bool close_program(const struct fxt_open_lifetimes *l, const struct fxt_e
 		over.end = &end;
 
 	/* A process that ended before the next program began is another one that had the same number. */
-	if (next && over.end && over.end->at_ns <= next->begin_ns)
+	if (next && over.end && over.end->at_ns <= next->begin_ns) {
+		l->has_numbers_again = true;
 		next = NULL;
+	}
 	if (next)
 		over.before_ns = next->begin_ns;
+	else if (over.end)
+		over.before_ns = born_again_ns(l, last->pid, over.end->at_ns);
 	over.executed_ns = left_ns(last, next);
 	for (size_t i = 0; ok && i < parts; i++) {
 		over.later_parts--;
@@ -416,6 +450,8 @@ bool fxt_open_lifetimes_close(struct fxt_open_lifetimes *l, fxt_open_lifetimes_p
 	fxt_thread_moments_sort(&l->others);
 	if (l->end_count)
 		qsort(l->ends, l->end_count, sizeof(*l->ends), by_end);
+	if (l->birth_count)
+		qsort(l->births, l->birth_count, sizeof(*l->births), by_birth);
 	for (size_t i = 0; i < l->program_count; i += parts) {
 		parts = parts_of_one(l, i);
 		if (!close_program(l, &l->programs[i], parts, put, context))
@@ -434,6 +470,7 @@ void fxt_open_lifetimes_free(struct fxt_open_lifetimes *l)
 	free(l->programs);
 	free(l->others.list);
 	free(l->ends);
+	free(l->births);
 	fxt_map_free(&l->kernel_ends);
 	fxt_open_lifetimes_end_part(l);
 	*l = (struct fxt_open_lifetimes){0};

@@ -22,6 +22,7 @@
  *	fxt_open_program_executes()         takes what is said of programs that the process executes
  *	fxt_open_lifetimes_other()          takes times at which threads of other processes lived
  *	fxt_open_lifetimes_ended()          takes what the part says of ends of processes
+ *	fxt_open_lifetimes_born()           takes births of processes whose number was used before
  *	fxt_open_lifetimes_kernel()         takes what the kernel says of them
  *	fxt_open_lifetimes_keep()           ends a program, as far as this part has it
  *	fxt_open_lifetimes_end_part()       ends the part
@@ -61,6 +62,10 @@ struct fxt_ended_program {
 	struct fxt_map ended;           /* the ids of lifetimes that end here and have begun elsewhere */
 };
 
+struct fxt_process_birth {
+	uint64_t pid, at_ns;
+};
+
 struct fxt_process_end {
 	uint64_t pid, at_ns;
 	bool by_signal;
@@ -87,6 +92,9 @@ struct fxt_open_lifetimes {
 	size_t program_count, program_capacity;
 	struct fxt_process_end *ends;
 	size_t end_count, end_capacity;
+	struct fxt_process_birth *births; /* of children with a number that a child had before */
+	size_t birth_count, birth_capacity;
+	bool has_numbers_again; /* a process that ended has left its number to another one */
 	struct fxt_map kernel_ends;     /* pid -> its last end by the kernel: place in `ends` plus 1 */
 };
 
@@ -122,6 +130,9 @@ void fxt_open_lifetimes_other(struct fxt_open_lifetimes *l, uint64_t pid, uint64
 /* Notes that some process ended. This may be told several times; the first end after a program began
  * counts. */
 void fxt_open_lifetimes_ended(struct fxt_open_lifetimes *l, uint64_t pid, uint64_t at_ns, bool by_signal);
+
+/* Notes that a child began whose number another child had before. */
+void fxt_open_lifetimes_born(struct fxt_open_lifetimes *l, uint64_t pid, uint64_t at_ns);
 
 /* Takes what the kernel says of a thread: that it ended, or that it executed a program. */
 void fxt_open_lifetimes_kernel(struct fxt_open_lifetimes *l, uint64_t pid, uint64_t tid, uint64_t at_ns,

@@ -121,13 +121,13 @@ void fxt_packets_samples(struct fxt_packets *k, struct fxt_profile *p)
 
 /* -- The heap -------------------------------------------------------------------------------------- */
 
-static int by_pid(const void *a, const void *b)
+static int by_process(const void *a, const void *b)
 {
 	const struct fxt_profile_heap *x = *(const struct fxt_profile_heap *const *)a,
 				      *y = *(const struct fxt_profile_heap *const *)b;
 
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
 	return x->node != y->node ? (x->node < y->node ? -1 : 1) : 0;
 }
 
@@ -151,7 +151,7 @@ static uint64_t last_time(const struct fxt_profile *p)
 	uint64_t last_ns = 0;
 
 	for (size_t i = 0; i < p->heap_count; i++) {
-		const struct fxt_slot *times = fxt_map_find(&p->heap_times, p->heaps[i].pid, 0);
+		const struct fxt_slot *times = fxt_map_find(&p->heap_times, p->heaps[i].process, 0);
 
 		last_ns = times->value[1] > last_ns ? times->value[1] : last_ns;
 	}
@@ -170,14 +170,14 @@ static void put_dump(struct fxt_packets *k, const struct fxt_profile *p,
 		PERFETTO__PROFILE_PACKET__PROCESS_HEAP_SAMPLES__INIT;
 	Perfetto__ProfilePacket__ProcessHeapSamples *dumps = &dump;
 	Perfetto__ProfilePacket__HeapSample list[MOST_STACKS], *entries[MOST_STACKS];
-	const struct fxt_slot *times = fxt_map_find(&p->heap_times, heaps[0]->pid, 0);
+	const struct fxt_slot *times = fxt_map_find(&p->heap_times, heaps[0]->process, 0);
 
 	for (size_t i = 0; i < count; i++) {
 		list[i] = sums_of(heaps[i]);
 		entries[i] = &list[i];
 	}
 	dump.has_pid = dump.has_timestamp = dump.has_start_timestamp = true;
-	dump.pid = heaps[0]->pid;
+	dump.pid = heaps[0]->process;
 	dump.start_timestamp = times->value[0];
 	dump.timestamp = times->value[1];
 	dump.heap_name = (char *)(uintptr_t) "libc.malloc";
@@ -203,10 +203,11 @@ void fxt_packets_heaps(struct fxt_packets *k, const struct fxt_profile *p)
 
 	for (size_t i = 0; i < p->heap_count; i++)
 		heaps[i] = &p->heaps[i];
-	qsort(heaps, p->heap_count, sizeof(*heaps), by_pid);
+	qsort(heaps, p->heap_count, sizeof(*heaps), by_process);
 	for (size_t from = 0, to; from < p->heap_count; from = to) {
 		to = from + 1;
-		while (to < p->heap_count && to - from < MOST_STACKS && heaps[to]->pid == heaps[from]->pid)
+		while (to < p->heap_count && to - from < MOST_STACKS &&
+		       heaps[to]->process == heaps[from]->process)
 			to++;
 		put_dump(k, p, heaps + from, to - from, index++, last_ns, to == p->heap_count);
 	}

@@ -141,14 +141,14 @@ uint32_t fxt_profile_lone_node(struct fxt_profile *p, const struct fxt_text *nam
 }
 
 struct fxt_profile_heap *fxt_profile_heap_of(struct fxt_profile_heap **heaps, size_t *count, size_t *capacity,
-					     struct fxt_map *by_heap, uint32_t pid, uint32_t node)
+					     struct fxt_map *by_heap, uint64_t process, uint32_t node)
 {
 	bool fresh;
-	struct fxt_slot *slot = fxt_map_put(by_heap, pid, node, &fresh);
+	struct fxt_slot *slot = fxt_map_put(by_heap, process, node, &fresh);
 
 	if (fresh) {
 		*heaps = fxt_grow(*heaps, capacity, *count + 1, sizeof(**heaps));
-		(*heaps)[*count] = (struct fxt_profile_heap){.pid = pid, .node = node};
+		(*heaps)[*count] = (struct fxt_profile_heap){.process = process, .node = node};
 		slot->value[0] = ++*count;
 	}
 	return &(*heaps)[slot->value[0] - 1];
@@ -237,21 +237,17 @@ void fxt_profile_begin_part(const struct fxt_profile *p, struct fxt_profile_part
 	part->first_sample = p->sample_count;
 }
 
-static void take_heaps(struct resolving *v, const struct fxt_profile_part *part)
+/* Adds the sums of a process and a node. */
+static void add_heap(struct fxt_profile *p, const struct fxt_profile_heap *from, uint64_t process,
+		     uint32_t node)
 {
-	struct fxt_profile *p = v->p;
+	struct fxt_profile_heap *to =
+		fxt_profile_heap_of(&p->heaps, &p->heap_count, &p->heap_capacity, &p->by_heap, process, node);
 
-	for (size_t i = 0; i < part->heap_count; i++) {
-		const struct fxt_profile_heap *from = &part->heaps[i];
-		struct fxt_profile_heap *to =
-			fxt_profile_heap_of(&p->heaps, &p->heap_count, &p->heap_capacity, &p->by_heap,
-					    from->pid, resolve(v, from->node));
-
-		to->allocated += from->allocated;
-		to->freed += from->freed;
-		to->blocks += from->blocks;
-		to->freed_blocks += from->freed_blocks;
-	}
+	to->allocated += from->allocated;
+	to->freed += from->freed;
+	to->blocks += from->blocks;
+	to->freed_blocks += from->freed_blocks;
 }
 
 void fxt_profile_end_part(struct fxt_profile *p, struct fxt_profile_part *part, struct fxt_reader *r)
@@ -266,11 +262,46 @@ void fxt_profile_end_part(struct fxt_profile *p, struct fxt_profile_part *part, 
 			p->samples[i].node = resolve(&v, p->samples[i].node);
 		p->samples[i].is_node = true;
 	}
-	take_heaps(&v, part);
+	for (size_t i = 0; i < part->heap_count; i++)
+		add_heap(p, &part->heaps[i], part->heaps[i].process, resolve(&v, part->heaps[i].node));
+	p->providers += r->provider_count;
 	fxt_map_free(&v.mappings);
 	free(v.nodes);
 	free(v.chain);
 	fxt_profile_free_part(part);
+}
+
+/* -- The end of all parts -------------------------------------------------------------------------- */
+
+void fxt_profile_settle(struct fxt_profile *p, fxt_profile_who *who, const void *context)
+{
+	struct fxt_profile_heap *heaps = p->heaps;
+	size_t count = p->heap_count;
+	struct fxt_map times = p->heap_times;
+
+	for (size_t i = 0; who && i < p->sample_count; i++) {
+		struct fxt_profile_sample *one = &p->samples[i];
+		uint64_t pid = one->pid;
+
+		one->pid = (uint32_t)who(context, pid, 0, one->at_ns);
+		one->tid = (uint32_t)who(context, pid, one->tid, one->at_ns);
+	}
+	p->heaps = NULL;
+	p->heap_count = p->heap_capacity = 0;
+	p->heap_times = (struct fxt_map){0};
+	fxt_map_free(&p->by_heap);
+	for (size_t i = 0; i < count; i++) {
+		const struct fxt_slot *from = fxt_map_find(&times, heaps[i].process, 0);
+		uint64_t process = (uint32_t)heaps[i].process;
+
+		if (who)
+			process = who(context, process, 0, from->value[0]);
+		add_heap(p, &heaps[i], process, heaps[i].node);
+		fxt_profile_heap_time(p, process, from->value[0]);
+		fxt_profile_heap_time(p, process, from->value[1]);
+	}
+	fxt_map_free(&times);
+	free(heaps);
 }
 
 /* -- Memory --------------------------------------------------------------------------------------- */

@@ -48,7 +48,9 @@ struct fxt_profile_sample {
 
 /* What a process asked for in one node. */
 struct fxt_profile_heap {
-	uint32_t pid, node;             /* as above */
+	/* the koid of its process, and above that a number of its provider until fxt_profile_settle() */
+	uint64_t process;
+	uint32_t node; /* as above */
 	uint64_t allocated, freed;      /* bytes */
 	uint64_t blocks, freed_blocks;
 };
@@ -66,7 +68,8 @@ struct fxt_profile {
 	size_t string_count, string_capacity, mapping_count, mapping_capacity, frame_count, frame_capacity,
 		node_count, node_capacity, sample_count, sample_capacity, heap_count, heap_capacity;
 	struct fxt_map by_mapping, by_frame, by_node, by_heap;  /* to places plus 1 */
-	struct fxt_map heap_times;      /* pid -> times of the first and the last event of its heap */
+	struct fxt_map heap_times; /* process -> times of the first and the last event of its heap */
+	size_t providers; /* of the parts that have ended */
 	uint64_t hz;                    /* of samples; 0: not known */
 };
 
@@ -76,7 +79,7 @@ struct fxt_profile_part {
 	size_t first_sample;            /* place of the part's first sample */
 	struct fxt_profile_heap *heaps;
 	size_t heap_count, heap_capacity;
-	struct fxt_map by_heap;         /* pid and place of a node -> place in heaps, plus 1 */
+	struct fxt_map by_heap; /* process and place of a node -> place in heaps, plus 1 */
 	struct fxt_map lives;           /* async id of a block -> place in heaps, and bytes */
 };
 
@@ -92,6 +95,9 @@ void fxt_profile_take(struct fxt_profile *p, struct fxt_profile_part *part, stru
 /* Takes the end of an async that need not be decoded. It is at `offset`. */
 void fxt_profile_ended(struct fxt_profile *p, struct fxt_profile_part *part, const struct fxt_reader *r,
 		       uint64_t id, uint64_t offset);
+
+/* Takes the time of an event of a heap. */
+void fxt_profile_heap_time(struct fxt_profile *p, uint64_t process, uint64_t at_ns);
 
 /* -- profile.c ------------------------------------------------------------------------------------ */
 
@@ -111,7 +117,13 @@ uint32_t fxt_profile_lone_node(struct fxt_profile *p, const struct fxt_text *nam
 
 /* Returns the sums of a process and a node. They stay in place until this is called again. */
 struct fxt_profile_heap *fxt_profile_heap_of(struct fxt_profile_heap **heaps, size_t *count, size_t *capacity,
-					     struct fxt_map *by_heap, uint32_t pid, uint32_t node);
+					     struct fxt_map *by_heap, uint64_t process, uint32_t node);
+
+/* Tells processes apart that had one number in turn: `who` returns the koid of the process that had a number
+ * at a time, or of one of its threads if `tid` is not 0. NULL: no number was used again. Called after all
+ * parts. */
+typedef uint64_t fxt_profile_who(const void *context, uint64_t pid, uint64_t tid, uint64_t at_ns);
+void fxt_profile_settle(struct fxt_profile *p, fxt_profile_who *who, const void *context);
 
 void fxt_profile_free(struct fxt_profile *p);
 

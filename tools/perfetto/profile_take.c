@@ -85,10 +85,10 @@ static void take_sample(struct fxt_profile *p, struct fxt_profile_part *part, co
 
 /* -- The heap ------------------------------------------------------------------------------------- */
 
-static void take_time(struct fxt_profile *p, uint32_t pid, uint64_t at_ns)
+void fxt_profile_heap_time(struct fxt_profile *p, uint64_t process, uint64_t at_ns)
 {
 	bool fresh;
-	struct fxt_slot *s = fxt_map_put(&p->heap_times, pid, 0, &fresh);
+	struct fxt_slot *s = fxt_map_put(&p->heap_times, process, 0, &fresh);
 
 	if (fresh || at_ns < s->value[0])
 		s->value[0] = at_ns;
@@ -100,7 +100,10 @@ static void take_time(struct fxt_profile *p, uint32_t pid, uint64_t at_ns)
 static void take_begin(struct fxt_profile *p, struct fxt_profile_part *part, const struct fxt_reader *r,
 		       const struct fxt_record *rec)
 {
-	uint32_t pid = (uint32_t)r->threads[rec->thread].pid, node = fxt_call_stack_of(part->stacks, rec);
+	/* Another provider may have the same number: the process was another one then. */
+	uint64_t process = (uint32_t)r->threads[rec->thread].pid |
+			   (uint64_t)(p->providers + rec->provider->index + 1) << 32;
+	uint32_t node = fxt_call_stack_of(part->stacks, rec);
 	uint64_t bytes = fxt_argument_or(rec, "size", 0);
 	struct fxt_profile_heap *heap;
 	struct fxt_slot *slot;
@@ -109,14 +112,14 @@ static void take_begin(struct fxt_profile *p, struct fxt_profile_part *part, con
 	bytes = fxt_argument_or(rec, "stands_for", bytes);
 	if (node == FXT_NO_FRAME || !bytes || fxt_map_find(&part->lives, rec->extra, 0))
 		return;
-	heap = fxt_profile_heap_of(&part->heaps, &part->heap_count, &part->heap_capacity, &part->by_heap, pid,
-				   node);
+	heap = fxt_profile_heap_of(&part->heaps, &part->heap_count, &part->heap_capacity, &part->by_heap,
+				   process, node);
 	heap->allocated += bytes;
 	heap->blocks++;
 	slot = fxt_map_put(&part->lives, rec->extra, 0, &fresh);
 	slot->value[0] = (uint64_t)(heap - part->heaps);
 	slot->value[1] = bytes;
-	take_time(p, pid, fxt_ns(rec->provider, rec->ticks));
+	fxt_profile_heap_time(p, process, fxt_ns(rec->provider, rec->ticks));
 }
 
 static void free_block(struct fxt_profile *p, struct fxt_profile_part *part, struct fxt_slot *slot,
@@ -126,7 +129,7 @@ static void free_block(struct fxt_profile *p, struct fxt_profile_part *part, str
 
 	heap->freed += slot->value[1];
 	heap->freed_blocks++;
-	take_time(p, heap->pid, at_ns);
+	fxt_profile_heap_time(p, heap->process, at_ns);
 	fxt_map_remove(&part->lives, slot);
 }
 

@@ -297,12 +297,13 @@ char *fxt_thread_label(const struct fxt_reader *r, uint32_t thread, bool with_pr
 	char *label;
 
 	if (!with_process) {
-		label = fxt_format("%s%s%" PRIu64, name, *name ? " " : "", t->tid);
+		label = fxt_format("%s%s%" PRIu64, name, *name ? " " : "", fxt_number(r, t->tid));
 	} else {
 		char *program = fxt_printable(&process, 32, false);
 
-		label = fxt_format("%" PRIu64 "/%" PRIu64 "%s%s", t->pid, t->tid,
-				   *name || *program ? " " : "", *name ? name : program);
+		label = fxt_format("%" PRIu64 "/%" PRIu64 "%s%s", fxt_number(r, t->pid),
+				   fxt_number(r, t->tid), *name || *program ? " " : "",
+				   *name ? name : program);
 		free(program);
 	}
 	free(name);

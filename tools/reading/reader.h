@@ -15,7 +15,8 @@
  *
  * reader.c walks from record to record. reader_records.c decodes each type of record, reader_atoms.c the
  * strings, threads and arguments within one. reader_tables.c keeps providers and threads, reader_strings.c
- * their strings, and reader_skim.c goes quickly past events of a known form.
+ * their strings, reader_numbers.c numbers that were used again, and reader_skim.c goes quickly past events of
+ * a known form.
  */
 #ifndef FXT_TOOLS_READER_H
 #define FXT_TOOLS_READER_H
@@ -179,6 +180,9 @@ struct fxt_reader {
 	size_t thread_count, thread_capacity;
 	struct fxt_map thread_by_koids;
 	struct fxt_map process_names;   /* pid -> text and its bytes */
+	/* koid of a process or thread whose number another one had before -> since when it has it, and the
+	 * koid of a thread's process (0: it is a process) */
+	struct fxt_map again;
 	struct fxt_symbols *symbols;
 	struct fxt_string_pool *strings;
 };
@@ -294,6 +298,25 @@ uint64_t fxt_ns(const struct fxt_provider *p, uint64_t ticks);
 
 /* Returns the name that a kernel object record gave the process; empty if there is no such record. */
 struct fxt_text fxt_process_name(const struct fxt_reader *r, uint64_t pid);
+
+/* The kernel gives the number of a process or thread that has ended to another one later. A trace that was
+ * joined has a koid of its own for each (tools/join/renumber.h): the first that had a number has that number
+ * as its koid, and each later one has it plus a multiple of FXT_AGAIN_STEP, so that a person still reads it
+ * in the last digits. A kernel object record with the number, as `pid` or `tid`, and `since` says so. It may
+ * stand behind all others, so these functions are for a reader that has read the whole trace. */
+enum { FXT_AGAIN_STEP = 10000000, FXT_AGAIN_MOST = 428, FXT_NUMBER_MOST = 1 << 22 };
+
+/* Returns the number that the kernel gave to the process or thread with this koid. */
+uint64_t fxt_number(const struct fxt_reader *r, uint64_t koid);
+
+/* Returns the koid of the process that had a number at that time. */
+uint64_t fxt_process_at(const struct fxt_reader *r, uint64_t number, uint64_t at_ns);
+
+/* Returns how many processes had a number, as far as they have koids of their own. */
+uint64_t fxt_processes_of(const struct fxt_reader *r, uint64_t number);
+
+/* Returns the koid of the thread of a process that has a number. */
+uint64_t fxt_thread_in(const struct fxt_reader *r, uint64_t process, uint64_t number);
 
 /* Returns when an event took effect, in ticks: the end of a complete event, the time of any other. */
 uint64_t fxt_commit_ticks(const struct fxt_record *rec);

@@ -57,6 +57,8 @@ struct fxt_provider *fxt_provider_of(struct fxt_reader *r, uint32_t id);
 /* Makes a provider, also if there is one with this id. */
 struct fxt_provider *fxt_provider_new(struct fxt_reader *r, uint32_t id);
 void fxt_name_process(struct fxt_reader *r, uint64_t pid, struct fxt_text name);
+/* Takes the name of a process or thread, which may say that its number was used before. */
+void fxt_note_again(struct fxt_reader *r, const struct fxt_record *rec);
 /* Adds a meaning that an index had, to those before it (NULL: there are none). */
 struct fxt_meanings *fxt_with_older(struct fxt_meanings *older, struct fxt_older meaning);
 /* Returns the last meaning that was registered at or before `offset`, or NULL. */

@@ -201,6 +201,8 @@ static void read_kernel_object(struct fxt_decoder *d)
 	add_up(d);
 	if (rec->damaged)
 		return;
+	if (rec->subtype == FXT_OBJECT_PROCESS || rec->subtype == FXT_OBJECT_THREAD)
+		fxt_note_again(d->r, rec);
 	if (rec->subtype == FXT_OBJECT_PROCESS) {
 		fxt_name_process(d->r, rec->id, rec->name);
 	} else if (rec->subtype == FXT_OBJECT_THREAD &&

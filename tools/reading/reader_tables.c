@@ -200,6 +200,7 @@ void fxt_tables_free(struct fxt_reader *r)
 	fxt_map_free(&r->provider_by_id);
 	fxt_map_free(&r->thread_by_koids);
 	fxt_map_free(&r->process_names);
+	fxt_map_free(&r->again);
 }
 
 bool fxt_provider_is_kernel(const struct fxt_provider *provider)

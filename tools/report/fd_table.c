@@ -132,7 +132,8 @@ static char *unknown_label(const struct fxt_files *f, const struct fxt_reader *r
 	}
 	if (number < FXT_FD_STANDARD)
 		return fxt_strdup(standard[number]);
-	return fxt_format("descriptor %" PRId64 " of %" PRIu64, (int64_t)number, r->threads[rec->thread].pid);
+	return fxt_format("descriptor %" PRId64 " of %" PRIu64, (int64_t)number,
+			  fxt_number(r, r->threads[rec->thread].pid));
 }
 
 static size_t look_up(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,

@@ -180,7 +180,7 @@ void fxt_heaps_sort(struct fxt_heaps *h);
 /* Returns whether blocks pile up: those of sizes of which many blocks are left add up to much memory, and to
  * half of the peak. Only valid after fxt_heaps_sort(). */
 bool fxt_heaps_is_leaking(const struct fxt_heaps *h);
-void fxt_heaps_print(const struct fxt_heaps *h, const struct fxt_overview *o,
+void fxt_heaps_print(const struct fxt_heaps *h, const struct fxt_reader *r, const struct fxt_overview *o,
 		     const struct fxt_left_out *left_out, size_t top, FILE *out);
 void fxt_heaps_free(struct fxt_heaps *h);
 

@@ -166,7 +166,7 @@ void fxt_blocked_threads_json(const struct fxt_blocked_threads *b, struct fxt_js
 		snprintf(lock, sizeof(lock), "0x%" PRIx64, one->lock);
 		fxt_json_string(j, "lock", one->lock ? lock : NULL);
 		if (one->awaited != FXT_NO_THREAD)
-			fxt_json_u64(j, "waits_for", r->threads[one->awaited].tid);
+			fxt_json_u64(j, "waits_for", fxt_number(r, r->threads[one->awaited].tid));
 		else
 			fxt_json_null(j, "waits_for");
 		fxt_json_bool(j, "deadlock", one->is_in_circle);

@@ -43,19 +43,19 @@ void fxt_budget_steps_print(const struct fxt_budget_steps *s, const struct fxt_r
 		char *program = fxt_printable(&name, 32, false);
 
 		fprintf(out, "BUDGET: %s%s%" PRIu64 " records no %s after %s: %s\n", program,
-			*program ? " " : "", step->pid, step->category,
+			*program ? " " : "", fxt_number(r, step->pid), step->category,
 			fxt_duration(fxt_ns_between(o->first_ns, step->at_ns)).text, step->reason);
 		free(program);
 	}
 	fxt_put_more(out, s->count, top);
 }
 
-void fxt_budget_steps_json(const struct fxt_budget_steps *s, struct fxt_json *j)
+void fxt_budget_steps_json(const struct fxt_budget_steps *s, const struct fxt_reader *r, struct fxt_json *j)
 {
 	fxt_json_array(j, "budget");
 	for (size_t i = 0; i < s->count; i++) {
 		fxt_json_object(j, NULL);
-		fxt_json_u64(j, "pid", s->list[i].pid);
+		fxt_json_u64(j, "pid", fxt_number(r, s->list[i].pid));
 		fxt_json_u64(j, "at_ns", s->list[i].at_ns);
 		fxt_json_string(j, "given_up", s->list[i].category);
 		fxt_json_string(j, "reason", s->list[i].reason);

@@ -26,7 +26,7 @@ void fxt_budget_steps_take(struct fxt_budget_steps *s, const struct fxt_reader *
 			   const struct fxt_record *rec);
 void fxt_budget_steps_print(const struct fxt_budget_steps *s, const struct fxt_reader *r,
 			    const struct fxt_overview *o, size_t top, FILE *out);
-void fxt_budget_steps_json(const struct fxt_budget_steps *s, struct fxt_json *j);
+void fxt_budget_steps_json(const struct fxt_budget_steps *s, const struct fxt_reader *r, struct fxt_json *j);
 void fxt_budget_steps_free(struct fxt_budget_steps *s);
 
 #endif

@@ -268,7 +268,8 @@ int64_t fxt_contention_holder(const struct fxt_contention *c, const struct fxt_r
 
 	if (thread >= c->blocked_count || !c->blocked[thread].is_blocked || !c->blocked[thread].holder)
 		return -1;
-	s = fxt_map_find(&r->thread_by_koids, r->threads[thread].pid, c->blocked[thread].holder);
+	s = fxt_map_find(&r->thread_by_koids, r->threads[thread].pid,
+			 fxt_thread_in(r, r->threads[thread].pid, c->blocked[thread].holder));
 	return s ? (int64_t)s->value[0] : -1;
 }
 

@@ -256,7 +256,7 @@ void fxt_descriptors_print(const struct fxt_descriptors *d, const struct fxt_rea
 		free(by);
 		by = fxt_printable(&process, 16, false);
 		if (!is_of_one_process(d))
-			fprintf(out, " in %s%s%" PRIu64, by, *by ? " " : "", left->pid);
+			fprintf(out, " in %s%s%" PRIu64, by, *by ? " " : "", fxt_number(r, left->pid));
 		fputc('\n', out);
 		print_who(left, who, out);
 		free(by);
@@ -277,7 +277,7 @@ void fxt_descriptors_json(const struct fxt_descriptors *d, struct fxt_json *j, c
 		struct fxt_text process = fxt_process_name(r, left->pid);
 
 		fxt_json_object(j, NULL);
-		fxt_json_u64(j, "pid", left->pid);
+		fxt_json_u64(j, "pid", fxt_number(r, left->pid));
 		fxt_json_text(j, "program", &process);
 		fxt_json_string(j, "of", left->label);
 		fxt_json_symbol(j, "call", r, left->call);

@@ -252,7 +252,7 @@ static void print_oddities(const struct fxt_process_heap *heap, FILE *out)
 enum { LABEL = 32 };
 #define FIGURES " %10s %12s %9s %9s  %s\n"
 
-void fxt_heaps_print(const struct fxt_heaps *h, const struct fxt_overview *o,
+void fxt_heaps_print(const struct fxt_heaps *h, const struct fxt_reader *r, const struct fxt_overview *o,
 		     const struct fxt_left_out *left_out, size_t top, FILE *out)
 {
 	enum { LEAKING = 3 };
@@ -265,7 +265,7 @@ void fxt_heaps_print(const struct fxt_heaps *h, const struct fxt_overview *o,
 	for (size_t i = 0; i < h->count && i < shown; i++) {
 		const struct fxt_process_heap *heap = &h->list[i];
 		char *program = fxt_printable(&heap->provider->name, 22, true);
-		char *label = fxt_format("%s %" PRIu64, program, heap->pid);
+		char *label = fxt_format("%s %" PRIu64, program, fxt_number(r, heap->pid));
 
 		fxt_put_label(out, label, LABEL);
 		fprintf(out, FIGURES, fxt_bytes(heap->peak_bytes).text,

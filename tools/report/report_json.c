@@ -82,7 +82,7 @@ static void put_losers(struct fxt_json *j, const struct fxt_overview *o, const s
 		struct fxt_text name = fxt_process_name(r, loser->pid);
 
 		fxt_json_object(j, NULL);
-		fxt_json_u64(j, "pid", loser->pid);
+		fxt_json_u64(j, "pid", fxt_number(r, loser->pid));
 		fxt_json_text(j, "program", &name);
 		fxt_json_u64(j, "records", loser->dropped);
 		if (loser->first_ns)
@@ -227,7 +227,7 @@ static void put_waits(struct fxt_json *j, const struct fxt_report *report)
 		snprintf(object, sizeof(object), "0x%" PRIx64, w->object);
 		fxt_json_object(j, NULL);
 		fxt_json_string(j, "kind", w->kind);
-		fxt_json_u64(j, "pid", w->pid);
+		fxt_json_u64(j, "pid", fxt_number(report->r, w->pid));
 		fxt_json_string(j, "object", object);
 		fxt_json_string(j, "label", w->label);
 		fxt_json_u64(j, "count", w->count);
@@ -248,7 +248,7 @@ static void put_contended(struct fxt_json *j, const struct fxt_report *report)
 
 		fxt_json_object(j, NULL);
 		fxt_json_string(j, "kind", c->kind);
-		fxt_json_u64(j, "pid", c->pid);
+		fxt_json_u64(j, "pid", fxt_number(report->r, c->pid));
 		fxt_json_string(j, "lock", lock);
 		fxt_json_symbol(j, "wanted_in", report->r, c->at);
 		fxt_json_symbol(j, "held_in", report->r, c->held_at);
@@ -347,7 +347,7 @@ static void put_heaps(struct fxt_json *j, const struct fxt_report *report)
 		const struct fxt_process_heap *h = &report->heaps.list[i];
 
 		fxt_json_object(j, NULL);
-		fxt_json_u64(j, "pid", h->pid);
+		fxt_json_u64(j, "pid", fxt_number(report->r, h->pid));
 		fxt_json_text(j, "program", &h->provider->name);
 		fxt_json_u64(j, "allocations", h->calls);
 		fxt_json_u64(j, "failed", h->failed);
@@ -374,7 +374,7 @@ static void put_leaks(struct fxt_json *j, const struct fxt_report *report)
 		     *object = fxt_unfreed_object(left, report->r);
 
 		fxt_json_object(j, NULL);
-		fxt_json_u64(j, "pid", left->pid);
+		fxt_json_u64(j, "pid", fxt_number(report->r, left->pid));
 		fxt_json_text(j, "program", &left->provider->name);
 		fxt_json_string(j, "kind", left->is_mapping ? "mapping" : "block");
 		fxt_json_string(j, "function", function);
@@ -466,7 +466,7 @@ void fxt_report_json(const struct fxt_report *report, FILE *out)
 	put_files(&j, report);
 	fxt_descriptors_json(&report->descriptors, &j, report->r, report->who);
 	fxt_failures_json(&report->failures, report->who, &j);
-	fxt_budget_steps_json(&report->budget, &j);
+	fxt_budget_steps_json(&report->budget, report->r, &j);
 	fxt_unseen_json(&report->unseen, report->r, &j);
 	fxt_left_out_json(&report->left_out, report->r, &j);
 	put_log(&j, report);

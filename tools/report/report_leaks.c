@@ -263,7 +263,7 @@ static void print_group(const struct group *group, const struct fxt_reader *r, F
 	if (group->is_of_several)
 		fputs("several processes", out);
 	else
-		fprintf(out, "%s %" PRIu64, program, one->pid);
+		fprintf(out, "%s %" PRIu64, program, fxt_number(r, one->pid));
 	fputs(one->is_mapping ? ", mapped\n" : "\n", out);
 	free(label);
 	free(program);

@@ -183,7 +183,7 @@ static void print_loser(const struct fxt_overview *o, const struct fxt_reader *r
 
 	from = loser->first_ns ? fxt_format("from %s to", fxt_duration(since(o, loser->first_ns)).text)
 			       : fxt_strdup("until");
-	fprintf(out, "in %s%s%" PRIu64 " (%s%s%s)", program, *program ? " " : "", loser->pid,
+	fprintf(out, "in %s%s%" PRIu64 " (%s%s%s)", program, *program ? " " : "", fxt_number(r, loser->pid),
 		fxt_drop_causes[worst_cause(loser)], loser->reason ? "; " : "",
 		loser->reason ? loser->reason : "");
 	if (!print_windows(o, loser, out))
@@ -306,10 +306,12 @@ static void print_killed(const struct fxt_report *report, FILE *out)
 		program = fxt_printable(&name, 60, false);
 		/* The name is that of the last one. */
 		fxt_put_line(out, fxt_format("%s %" PRIu64 " was killed by signal %d (%s)",
-					     fxt_unseen_children(&report->unseen, s->a) > 1 ? "a process"
-					     : *program					    ? program
-											    : "process",
-					     s->a, (int)s->value[1], strsignal((int)s->value[1])));
+					     fxt_unseen_children(&report->unseen, report->r, s->a) > 1
+						     ? "a process"
+					     : *program ? program
+							: "process",
+					     fxt_number(report->r, s->a), (int)s->value[1],
+					     strsignal((int)s->value[1])));
 		free(program);
 	}
 }
@@ -389,7 +391,8 @@ static void print_processor(const struct fxt_report *report, FILE *out)
 
 static void print_heap(const struct fxt_report *report, FILE *out)
 {
-	fxt_heaps_print(&report->heaps, &report->overview, &report->left_out, report->options.top, out);
+	fxt_heaps_print(&report->heaps, report->r, &report->overview, &report->left_out, report->options.top,
+			out);
 	fxt_heap_askers_print(&report->askers, &report->heap_stacks, report->who, report->has_processes,
 			      report->options.top, out);
 	fxt_leaks_print(&report->leaks, report->r, &report->heap_stacks, report->options.top, out);

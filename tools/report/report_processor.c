@@ -206,7 +206,7 @@ static void print_processes(const struct fxt_processor_time *p, const struct fxt
 		char *name = fxt_printable(&text, 16, false);
 
 		longer = fxt_format("%s%s%s%s%" PRIu64 " %s", line, i ? ", " : "", name, *name ? " " : "",
-				    p->processes[i].pid,
+				    fxt_number(r, p->processes[i].pid),
 				    share(p->processes[i].samples, p->tree.samples).text);
 		free(name);
 		free(line);

@@ -80,7 +80,7 @@ static void put_processes(struct fxt_json *j, const struct fxt_processor_time *p
 		struct fxt_text name = fxt_process_name(r, p->processes[i].pid);
 
 		fxt_json_object(j, NULL);
-		fxt_json_u64(j, "pid", p->processes[i].pid);
+		fxt_json_u64(j, "pid", fxt_number(r, p->processes[i].pid));
 		fxt_json_text(j, "program", &name);
 		put_samples(j, p, "samples", "sampled_ns", p->processes[i].samples);
 		put_times(j, &p->processes[i].times);

@@ -46,7 +46,7 @@ static uint32_t process_of(struct fxt_stacks *s, struct fxt_reader *r, uint64_t 
 			fxt_grow(s->programs, &s->program_capacity, s->program_count + 1, sizeof(char *));
 		s->list[place].label = s->programs[s->program_count++] =
 			name.bytes ? fxt_printable(&name, SIZE_MAX, false)
-				   : fxt_format("process %" PRIu64, pid);
+				   : fxt_format("process %" PRIu64, fxt_number(r, pid));
 	}
 	return place;
 }
