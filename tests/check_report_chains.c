@@ -6,6 +6,7 @@
 #include <check.h>
 #include <fcntl.h>
 
+#include "apps/random.h"
 #include "suite.h"
 #include "trace_maker.h"
 
@@ -218,10 +219,126 @@ START_TEST(chains_take_the_cause_that_counts)
 }
 END_TEST
 
+static uint64_t within(uint64_t from, uint64_t to, uint64_t low, uint64_t high)
+{
+	from = from > low ? from : low;
+	to = to < high ? to : high;
+	return to > from ? to - from : 0;
+}
+
+static const struct fxt_wait *wait_for(const struct fxt_report *report, uint64_t object)
+{
+	for (size_t i = 0; i < report->waits.count; i++)
+		if (report->waits.list[i].object == object)
+			return &report->waits.list[i];
+	ck_abort_msg("nobody has waited for %#lx", (unsigned long)object);
+}
+
+/* Writes what woken() does; the call's argument is named as in the manual page, so that it counts as a wait.
+ * */
+static void waited(unsigned thread_index, const char *name, const char *what, uint64_t object, uint64_t from,
+		   uint64_t to, unsigned waker, uint64_t at, uint64_t id)
+{
+	bool call_first = random_below(2);
+
+	if (call_first)
+		event(COMPLETE, thread_index, "pthread", name, from, to, ARGS({what, POINTER, object}));
+	event(FLOW_BEGIN, waker, "agent", "wakes", at, id, NO_ARGS);
+	call(thread_index, "agent", "resumed", at + 2, to);
+	event(FLOW_END, thread_index, "agent", "wakes", to, id, NO_ARGS);
+	if (!call_first)
+		event(COMPLETE, thread_index, "pthread", name, from, to, ARGS({what, POINTER, object}));
+}
+
+/* A thread that waits for room for its records keeps others: the one that wants its lock, and whoever wants
+ * one of that. The time is no wait of theirs, nor the longest one. */
+START_TEST(charges_no_lock_for_the_recording)
+{
+	enum { ROUNDS = 200, FIRST = 0x10, SECOND = 0x20 };
+	uint64_t total[2] = {0}, most[2] = {0}, room_ns = 0;
+	struct fxt_report report;
+
+	random_seed(0);
+	begin_trace();
+	for (uint64_t i = 0; i < ROUNDS; i++) {
+		uint64_t t = 1000000 + i * 10000000;
+		uint64_t room = t + random_below(2000000), room_end = room + 1 + random_below(3000000);
+		uint64_t unlock = room_end + random_below(100000), got = unlock + 3 + random_below(1000);
+		/* The first may begin to wait before the room or within it, and the second at any time. */
+		uint64_t from = t + random_below(room_end - t), second = t + random_below(unlock - t);
+		uint64_t release = got + random_below(10000), end = release + 3 + random_below(1000);
+		uint64_t kept = within(room, room_end, from, got);
+		uint64_t waits[2] = {got - from - kept,
+				     end - second -
+					     within(room, room_end, from > second ? from : second, end)};
+
+		call(1, "agent", "waiting for room", room, room_end);
+		waited(2, "pthread_mutex_lock", "mutex", FIRST, from, got, 1, unlock, 2 * i + 1);
+		waited(3, "sem_wait", "sem", SECOND, second, end, 2, release, 2 * i + 2);
+		room_ns += room_end - room;
+		for (unsigned n = 0; n < 2; n++) {
+			total[n] += waits[n];
+			most[n] = waits[n] > most[n] ? waits[n] : most[n];
+		}
+	}
+	make_report(&report, 10);
+	for (unsigned n = 0; n < 2; n++) {
+		const struct fxt_wait *wait = wait_for(&report, n ? SECOND : FIRST);
+
+		ck_assert_uint_eq(wait->count, ROUNDS);
+		ck_assert_uint_eq(wait->total_ns, total[n]);
+		ck_assert_uint_eq(wait->max_ns, most[n]);
+	}
+	for (size_t i = 0; i < report.calls.count; i++) {
+		unsigned n = report.calls.list[i].total_ns == total[1];
+
+		ck_assert_uint_eq(report.calls.list[i].total_ns, total[n]);
+		ck_assert_uint_eq(report.calls.list[i].max_ns, most[n]);
+	}
+	for (size_t i = 0; i < report.threads.count; i++) {
+		const struct fxt_thread_time *one = &report.threads.list[i];
+		uint64_t blocked[] = {0, total[0], total[1]};
+
+		ck_assert_uint_eq(one->blocked_ns, blocked[tid_of(one->thread) - 7]);
+	}
+	ck_assert_uint_eq(report.agent.list[0].total_ns, room_ns);
+	for (size_t i = 0; i < report.chains.count; i++) {
+		const struct fxt_chain_link *link = report.chains.list[i].longest;
+
+		ck_assert_uint_le(link->end_ns - link->start_ns, most[0] > most[1] ? most[0] : most[1]);
+	}
+	end_report(&report);
+}
+END_TEST
+
+/* Another thread may have taken the lock between its holder and who waited for it. */
+START_TEST(charges_no_lock_for_its_first_holder)
+{
+	struct fxt_report report;
+	const struct fxt_wait *wait;
+
+	begin_trace();
+	call(1, "agent", "waiting for room", 20000, 80000);
+	event(COMPLETE, 2, "pthread", "pthread_mutex_lock", 10000, 100000,
+	      ARGS({"mutex", POINTER, 0x10}, {"at", TEXT, TEXT_OF("f")}, {"holder", UINT, _i ? 7 : 9}));
+	event(FLOW_BEGIN, 3, "agent", "wakes", 99000, 1, NO_ARGS);
+	call(2, "agent", "resumed", 99500, 100000);
+	event(FLOW_END, 2, "agent", "wakes", 100000, 1, NO_ARGS);
+	make_report(&report, 10);
+	wait = wait_for(&report, 0x10);
+	ck_assert_uint_eq(wait->max_ns, _i ? 30000 : 90000);
+	ck_assert_uint_eq(report.contention.list[0].max_ns, wait->max_ns);
+	ck_assert_uint_eq(report.contention.list[0].total_ns, wait->max_ns);
+	end_report(&report);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *c = tcase_create("chains");
 
+	tcase_add_test(c, charges_no_lock_for_the_recording);
+	tcase_add_loop_test(c, charges_no_lock_for_its_first_holder, 0, 2);
 	tcase_add_loop_test(c, tells_chains_of_three, 0, 2);
 	tcase_add_test(c, joins_chains_that_are_alike);
 	tcase_add_test(c, counts_no_time_twice);

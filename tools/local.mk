@@ -316,9 +316,13 @@ DUMP_FILES = \
 	tools/dump/dump.h \
 	tools/dump/dump_json.c
 
+WAITS_FILES = \
+	tools/waits/call_roles.c \
+	tools/waits/call_roles.h \
+	tools/waits/kept_time.c \
+	tools/waits/kept_time.h
+
 REPORT_FILES = \
-	tools/report/call_roles.c \
-	tools/report/call_roles.h \
 	tools/report/fd_table.c \
 	tools/report/no_wait.c \
 	tools/report/no_wait.h \
@@ -331,6 +335,7 @@ REPORT_FILES = \
 	tools/report/report_chains.c \
 	tools/report/report_chains.h \
 	tools/report/report_chains_print.c \
+	tools/report/report_chosen.c \
 	tools/report/report_command.c \
 	tools/report/report_contention.c \
 	tools/report/report_contention_print.c \
@@ -372,7 +377,7 @@ TOP_FILES = \
 
 TOOLS_SOURCES = $(COMMON_FILES) $(READING_FILES) $(PRINTING_FILES) $(ANALYSIS_FILES) $(DESCRIPTORS_FILES) \
 	$(LOCKS_FILES) $(PROGRAMS_FILES) $(CALLERS_FILES) $(STACKS_FILES) $(PERFETTO_FILES) $(JOIN_FILES) \
-	$(WITNESS_FILES) \
+	$(WITNESS_FILES) $(WAITS_FILES) \
 	$(RECORD_FILES) $(ARCHIVE_FILES) $(MANAGER_FILES) \
 	$(CHECK_FILES) $(DUMP_FILES) $(REPORT_FILES) $(TOP_FILES)
 
@@ -511,7 +516,8 @@ tests_check_report_SOURCES = tests/check_report.c $(TRACE_MAKER) tests/apps/rand
 tests_check_report_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_report_CFLAGS = $(TOOLS_TESTS_CFLAGS)
 tests_check_report_LDADD = $(TOOLS_TESTS_LIBS)
-tests_check_report_chains_SOURCES = tests/check_report_chains.c $(TRACE_MAKER)
+tests_check_report_chains_SOURCES = tests/check_report_chains.c tests/apps/random.h tests/apps/unseen.h \
+	$(TRACE_MAKER)
 tests_check_report_chains_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_report_chains_CFLAGS = $(TOOLS_TESTS_CFLAGS)
 tests_check_report_chains_LDADD = $(TOOLS_TESTS_LIBS)

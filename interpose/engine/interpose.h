@@ -24,7 +24,7 @@
  *
  * Every table is included several times: for the call numbers (calls.h), their names (start.c), the wrappers
  * and real pointers (NAME.c, by wrappers.inc and reals.inc), the strings of the arguments
- * (argument_names.sh), the roles (tools/report/call_roles.c), and the list of exported symbols
+ * (argument_names.sh), the roles (tools/waits/call_roles.c), and the list of exported symbols
  * (tests/list_calls.c). engine.h tells how a row becomes a wrapper.
  *
  * The kind of a parameter says how it is recorded:

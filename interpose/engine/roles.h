@@ -1,5 +1,5 @@
 /* Gives each call its role, which is what the reports of fxt know about it. The role follows from the words
- * of its row. tools/report/call_roles.c makes its table by these macros from every table.
+ * of its row. tools/waits/call_roles.c makes its table by these macros from every table.
  *
  * A role is one of
  *
@@ -8,7 +8,7 @@
  *	WAIT(argument)          the call waits until another thread lets it go on; the argument names for what
  *	HEAP(effect)            the call takes or gives memory
  *	FD(effect, argument)    the call does something to the descriptor or stream that the argument names:
- *	                        enum fxt_effect of tools/report/call_roles.h
+ *	                        enum fxt_effect of tools/waits/call_roles.h
  *
  * A row that is written by hand says its role: BY_HAND(io, open, FD(OPEN, ret)). The role of any other row is
  * the first of these that there is:

@@ -6,7 +6,7 @@
 #ifndef FXT_TOOLS_NO_WAIT_H
 #define FXT_TOOLS_NO_WAIT_H
 
-#include "call_roles.h"
+#include "tools/waits/call_roles.h"
 
 struct fxt_files;
 

@@ -12,35 +12,9 @@
 #include "tools/analysis/stack_instants.h"
 #include "tools/common/message.h"
 
-static bool in_list(const char *list, const struct fxt_text *name)
-{
-	while (*list) {
-		size_t bytes = strcspn(list, ", ");
-
-		if (bytes == name->bytes && memcmp(list, name->text, bytes) == 0)
-			return true;
-		list += bytes + (list[bytes] != '\0');
-	}
-	return false;
-}
-
-static bool is_chosen_category(struct fxt_report *report, const struct fxt_text *category)
-{
-	uint32_t symbol;
-
-	if (!report->options.categories)
-		return true;
-	symbol = fxt_symbol(report->r, category);
-	report->chosen =
-		fxt_reach(report->chosen, &report->chosen_capacity, &report->chosen_count, symbol, 1);
-	if (!report->chosen[symbol])
-		report->chosen[symbol] = 1 + in_list(report->options.categories, category);
-	return report->chosen[symbol] == 2;
-}
-
 static bool is_chosen(struct fxt_report *report, const struct fxt_record *rec)
 {
-	return is_chosen_category(report, &rec->category);
+	return fxt_report_wants(report, &rec->category);
 }
 
 /* Returns whether the slice only marks where an arrow begins or ends, and is no work. */
@@ -310,13 +284,13 @@ static void take_kernel(struct fxt_report *report, const struct fxt_record *rec)
 			fxt_ends_kernel(&report->process_ends, report->r, rec,
 					fxt_told_thread(report->r, rec));
 	}
-	if (rec->type == FXT_RECORD_SCHEDULING ? is_chosen_category(report, &kernel)
+	if (rec->type == FXT_RECORD_SCHEDULING ? fxt_report_wants(report, &kernel)
 					       : rec->type != FXT_RECORD_EVENT || is_chosen(report, rec) ||
 							 fxt_text_is(&rec->category, "kernel"))
 		fxt_processor_time_take(&report->processor, report->r, rec);
 	if (rec->type == FXT_RECORD_USERSPACE_OBJECT)
 		fxt_call_stacks_take(&report->who->stacks, report->r, rec);
-	else if (is_chosen_category(report, &kernel))
+	else if (fxt_report_wants(report, &kernel))
 		fxt_blocked_threads_take(&report->blocked, report->r, &report->who->stacks, rec);
 }
 
@@ -376,39 +350,64 @@ static void replay(struct fxt_report *report)
 	fxt_order_free(&report->order);
 }
 
+/* Charges a wait of which all is known now. What the recording was the reason of is none of the lock's. */
+static void charge(struct fxt_report *report, struct fxt_kept_wait wait)
+{
+	const struct fxt_role *role;
+	struct fxt_record rec;
+
+	if (!wait.provider)
+		return;
+	fxt_reader_event_at(report->r, wait.offset, wait.provider, &rec);
+	role = fxt_role_of(&report->roles, report->r, &rec);
+	if (wait.kept_ns)
+		fxt_threads_kept(&report->threads, report->r, &rec, role, wait.kept_ns);
+	take_duration(report, &rec, wait.alone_ns - wait.kept_ns);
+}
+
 static void replay_ends(struct fxt_report *report)
 {
+	struct fxt_flight_cause cause;
 	struct fxt_record rec;
 
 	fxt_order_begin(&report->ends, report->r, end_of, report);
 	while (fxt_order_next(&report->ends, &rec)) {
 		const struct fxt_role *role;
-		bool did_not_wait;
+		bool did_not_wait, is_cut = rec.subtype == FXT_EVENT_DURATION_END;
 		uint64_t alone_ns;
 
-		if (rec.subtype == FXT_EVENT_DURATION_END)
+		if (is_cut)
 			put_begin_back(report, &rec);
 		if (rec.subtype == FXT_EVENT_INSTANT) {
 			fxt_contention_order(&report->contention, report->r, &report->who->stacks, &rec);
 			continue;
 		}
 		if (rec.subtype != FXT_EVENT_DURATION_COMPLETE) {
-			fxt_chains_flow(&report->chains, report->r, &rec);
+			if (fxt_flights_take(&report->flights, &rec, &cause)) {
+				fxt_kept_cause(&report->kept, rec.thread, &cause);
+				fxt_chains_cause(&report->chains, report->r, rec.thread, &cause);
+			}
 			continue;
 		}
 		if (fxt_tells_room(&rec)) {
 			fxt_threads_room(&report->threads, &rec);
-			fxt_chains_room(&report->chains, &rec);
+			fxt_kept_room(&report->kept, &rec);
 			continue;
 		}
 		role = fxt_role_of(&report->roles, report->r, &rec);
 		did_not_wait = fxt_did_not_wait(&report->no_wait, &rec, role);
 		alone_ns = fxt_threads_take(&report->threads, report->r, &rec, role, did_not_wait);
-		take_duration(report, &rec, alone_ns);
+		charge(report, fxt_kept_next(&report->kept, rec.thread));
+		if (role && role->family == FXT_FAMILY_WAIT && !did_not_wait && !is_cut)
+			fxt_kept_wait(&report->kept, report->r, &rec, alone_ns);
+		else
+			take_duration(report, &rec, alone_ns);
 		if (role && role->family == FXT_FAMILY_WAIT && !did_not_wait)
 			fxt_contention_order(&report->contention, report->r, &report->who->stacks, &rec);
 		fxt_chains_call(&report->chains, report->r, &rec, role, did_not_wait ? 0 : alone_ns);
 	}
+	for (uint32_t i = 0; i < report->kept.count; i++)
+		charge(report, fxt_kept_next(&report->kept, i));
 	fxt_order_free(&report->ends);
 }
 
@@ -419,6 +418,7 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 
 	*report = (struct fxt_report){.options = *options, .r = r, .ends.glance = may_end};
 	report->who = fxt_alloc(1, sizeof(*report->who));
+	report->chains.kept = &report->kept;
 	report->heaps.by_stack = &report->heap_stacks;
 	report->heaps.stacks = &report->who->stacks;
 	fxt_objects_read(&report->objects, r->data, r->size);

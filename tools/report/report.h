@@ -17,7 +17,7 @@
 
 #include <stdio.h>
 
-#include "call_roles.h"
+#include "tools/waits/call_roles.h"
 #include "tools/analysis/blocked_threads.h"
 #include "tools/analysis/gaps.h"
 #include "tools/analysis/process_ends.h"
@@ -419,6 +419,8 @@ struct fxt_report {
 	struct fxt_calls_in_progress open;
 	struct fxt_descriptors descriptors;
 	struct fxt_thread_times threads;
+	struct fxt_flights flights;
+	struct fxt_kept_times kept;
 	struct fxt_chains chains;
 	struct fxt_no_wait no_wait;
 	struct fxt_blocked_threads blocked;
@@ -440,6 +442,8 @@ struct fxt_report {
  * fxt_report_free(). */
 void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 		     const struct fxt_report_options *options);
+/* Returns whether events of the category are to be told of. */
+bool fxt_report_wants(struct fxt_report *report, const struct fxt_text *category);
 void fxt_report_print(const struct fxt_report *report, FILE *out);
 void fxt_report_free(struct fxt_report *report);
 

@@ -26,8 +26,6 @@ struct fxt_chain_thread {
 	struct fxt_chain_link call; /* the last call that was taken */
 	struct fxt_flight_cause causes[2]; /* causes that came before the call that they belong to */
 	unsigned cause_count;
-	struct fxt_stretch rooms[RECENT]; /* when it last waited for room for records */
-	unsigned next_room;
 };
 
 /* -- Links ---------------------------------------------------------------------------------------------- */
@@ -230,20 +228,6 @@ static bool is_better(const struct fxt_chain_link *link, const struct fxt_flight
 	       cause->woken_ns - link->woken_ns >= (link->end_ns - link->start_ns) / WORTH;
 }
 
-/* Returns for how long of this time the thread waited for room for records. */
-static uint64_t room_ns(const struct fxt_chain_thread *t, uint64_t from_ns, uint64_t to_ns)
-{
-	uint64_t sum_ns = 0;
-
-	for (unsigned i = 0; i < RECENT; i++) {
-		uint64_t from = t->rooms[i].from_ns > from_ns ? t->rooms[i].from_ns : from_ns;
-		uint64_t to = t->rooms[i].to_ns < to_ns ? t->rooms[i].to_ns : to_ns;
-
-		sum_ns += to > from ? to - from : 0;
-	}
-	return sum_ns;
-}
-
 static void add_cause(struct fxt_chains *c, struct fxt_reader *r, uint32_t thread,
 		      const struct fxt_flight_cause *cause)
 {
@@ -259,7 +243,7 @@ static void add_cause(struct fxt_chains *c, struct fxt_reader *r, uint32_t threa
 	if (cause->woken_ns <= t->call.start_ns)
 		return;
 	/* Nor did it wait for a thread that was kept by the recording. */
-	kept_ns = room_ns(thread_of(c, cause->waker), t->call.start_ns, cause->woken_ns);
+	kept_ns = fxt_kept_ns(c->kept, cause->waker, t->call.start_ns, cause->woken_ns);
 	if (kept_ns >= (t->call.end_ns - t->call.start_ns) / 2)
 		return;
 	if (t->is_linked) {
@@ -320,26 +304,15 @@ void fxt_chains_call(struct fxt_chains *c, struct fxt_reader *r, const struct fx
 		add_cause(c, r, rec->thread, &causes[i]);
 }
 
-void fxt_chains_room(struct fxt_chains *c, const struct fxt_record *rec)
+void fxt_chains_cause(struct fxt_chains *c, struct fxt_reader *r, uint32_t thread,
+		      const struct fxt_flight_cause *cause)
 {
-	struct fxt_chain_thread *t = thread_of(c, rec->thread);
+	struct fxt_chain_thread *t = thread_of(c, thread);
 
-	t->rooms[t->next_room++ % RECENT] = (struct fxt_stretch){
-		fxt_ns(rec->provider, rec->ticks), fxt_ns(rec->provider, rec->extra)};
-}
-
-void fxt_chains_flow(struct fxt_chains *c, struct fxt_reader *r, const struct fxt_record *rec)
-{
-	struct fxt_chain_thread *t;
-	struct fxt_flight_cause cause;
-
-	if (!fxt_flights_take(&c->flights, rec, &cause))
-		return;
-	t = thread_of(c, rec->thread);
-	if (t->has_call && holds(&t->call, cause.at_ns))
-		add_cause(c, r, rec->thread, &cause);
+	if (t->has_call && holds(&t->call, cause->at_ns))
+		add_cause(c, r, thread, cause);
 	else if (t->cause_count < 2)
-		t->causes[t->cause_count++] = cause;
+		t->causes[t->cause_count++] = *cause;
 }
 
 /* -- All of them ---------------------------------------------------------------------------------------- */
@@ -400,6 +373,5 @@ void fxt_chains_free(struct fxt_chains *c)
 			let_go(c->threads[i].recent[k]);
 	free(c->list);
 	free(c->threads);
-	fxt_flights_free(&c->flights);
 	fxt_map_free(&c->by_likeness);
 }

@@ -12,8 +12,9 @@
 
 #include <stdio.h>
 
-#include "call_roles.h"
+#include "tools/waits/call_roles.h"
 #include "report_threads.h"
+#include "tools/waits/kept_time.h"
 #include "tools/analysis/flights.h"
 #include "tools/analysis/nesting.h"
 #include "tools/analysis/objects.h"
@@ -82,17 +83,16 @@ struct fxt_chains {
 	struct fxt_map by_likeness;
 	struct fxt_chain_thread *threads;
 	size_t thread_count, thread_capacity;
-	struct fxt_flights flights;
+	const struct fxt_kept_times *kept; /* who was kept by the recording; it belongs to the caller */
 };
 
 /* Takes a finished call, in the order of ends. It may have waited for so long; 0: it cannot have waited. */
 void fxt_chains_call(struct fxt_chains *c, struct fxt_reader *r, const struct fxt_record *rec,
 		     const struct fxt_role *role, uint64_t waited_ns);
-/* Takes a wait for room for records, in the same order. Whoever waits for that thread meanwhile waits for the
- * recording, and not for what the program does. */
-void fxt_chains_room(struct fxt_chains *c, const struct fxt_record *rec);
-/* Takes the begin or end of a flow of category agent. A flow's begin does not come after its end. */
-void fxt_chains_flow(struct fxt_chains *c, struct fxt_reader *r, const struct fxt_record *rec);
+/* Takes what let a thread go on, before or after the call in which it waited. Whoever waits for a thread that
+ * is kept by the recording waits for that, and not for what the program does. */
+void fxt_chains_cause(struct fxt_chains *c, struct fxt_reader *r, uint32_t thread,
+		      const struct fxt_flight_cause *cause);
 /* Makes and sorts the list. Nothing can be taken afterwards. `times` is not finished yet. */
 void fxt_chains_finish(struct fxt_chains *c, struct fxt_reader *r, const struct fxt_thread_times *times);
 void fxt_chains_print(const struct fxt_chains *c, const struct fxt_objects *objects, struct fxt_reader *r,

@@ -277,6 +277,8 @@ void fxt_report_free(struct fxt_report *report)
 	fxt_descriptors_free(&report->descriptors);
 	fxt_threads_free(&report->threads);
 	fxt_chains_free(&report->chains);
+	fxt_flights_free(&report->flights);
+	fxt_kept_free(&report->kept);
 	fxt_blocked_threads_free(&report->blocked);
 	fxt_order_free(&report->order);
 	fxt_order_free(&report->ends);

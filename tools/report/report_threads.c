@@ -111,6 +111,23 @@ void fxt_threads_room(struct fxt_thread_times *t, const struct fxt_record *rec)
 	one->room_ns += nest(one, fxt_ns(rec->provider, rec->ticks), fxt_ns(rec->provider, rec->extra));
 }
 
+void fxt_threads_kept(struct fxt_thread_times *t, struct fxt_reader *r, const struct fxt_record *rec,
+		      const struct fxt_role *role, uint64_t ns)
+{
+	struct fxt_thread_time *one = time_of(t, rec->thread);
+	uint64_t *standing_ns =
+		fxt_role_standing(role) == FXT_STANDING_WAITING ? &one->waiting_ns : &one->blocked_ns;
+	struct fxt_slot *s = fxt_map_find(&t->by_call, rec->thread, fxt_symbol(r, &rec->name));
+
+	if (!s || fxt_role_standing(role) == FXT_STANDING_NONE)
+		return;
+	ns = ns < s->value[0] ? ns : s->value[0];
+	ns = ns < *standing_ns ? ns : *standing_ns;
+	*standing_ns -= ns;
+	s->value[0] -= ns;
+	one->room_ns += ns;
+}
+
 /* -- What it was in at the end ----------------------------------------------------------------------- */
 
 /* Takes the calls that a thread was in when the trace ended. Such a thread lives as long as its process. It

@@ -13,7 +13,7 @@
 
 #include <stdio.h>
 
-#include "call_roles.h"
+#include "tools/waits/call_roles.h"
 #include "tools/analysis/loss_spans.h"
 #include "tools/analysis/nesting.h"
 #include "tools/analysis/process_ends.h"
@@ -62,6 +62,9 @@ void fxt_threads_told(struct fxt_thread_times *t, struct fxt_reader *r, const st
 uint64_t fxt_threads_take(struct fxt_thread_times *t, struct fxt_reader *r, const struct fxt_record *rec,
 		      const struct fxt_role *role, bool did_not_wait);
 /* Takes a wait for room for records, in the same order. */
+/* Takes so much of a wait away that the recording was its reason of, by way of other threads. */
+void fxt_threads_kept(struct fxt_thread_times *t, struct fxt_reader *r, const struct fxt_record *rec,
+		      const struct fxt_role *role, uint64_t ns);
 void fxt_threads_room(struct fxt_thread_times *t, const struct fxt_record *rec);
 /* Completes and sorts the list. `open` is finished; `ends` is complete, because a first thread lives until
  * its process ends; `lost` has all losses; and `files` has followed descriptors to the end of the trace.

@@ -12,7 +12,7 @@
 #include "tools/analysis/process_ends.h"
 #include "tools/common/map.h"
 #include "tools/reading/reader.h"
-#include "tools/report/call_roles.h"
+#include "tools/waits/call_roles.h"
 
 /* So many of the slowest waits are kept of each process, and so many are shown of all processes. */
 enum { FXT_TOP_WAITS = 3 };
