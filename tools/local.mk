@@ -253,6 +253,7 @@ ARCHIVE_FILES = \
 	tools/archive/archive_gap.h \
 	tools/archive/archive_gap_kept.h \
 	tools/archive/archive_gap_take.c \
+	tools/archive/archive_gap_texts.h \
 	tools/archive/archive_lost.c \
 	tools/archive/archive_lost.h \
 	tools/archive/archive_join.c \
@@ -291,6 +292,7 @@ MANAGER_FILES = \
 	tools/manager/manager.c \
 	tools/manager/manager.h \
 	tools/manager/manager_commands.h \
+	tools/manager/manager_socket.c \
 	tools/manager/grants.c \
 	tools/manager/grants.h \
 	tools/manager/heir.c \

@@ -359,6 +359,27 @@ print(said["file"] is None and ".fxt-parts." in said["parts"], said["dropped_at_
 	judge serve $((2 * (150000 + seed % 1000))) "no room" small/serve.fxt >attempted
 	rm small/serve.fxt
 
+	# If there is room again it goes on in the same file, and its last program is there whole.
+	few=$((5000 + $(random_below 3000)))
+	many=$((100000 + $(random_below 50000)))
+	serve -o small/serve.fxt
+	managed FXT_ON_FULL=wait "$apps/sequence" $few || fail "served, before: exit status $?"
+	cat /dev/zero >small/filler 2>/dev/null
+	managed FXT_ON_FULL=wait "$apps/sequence" $many || fail "served, while full: exit status $?"
+	rm small/filler
+	while read -r line <&5; do
+		case $line in
+		*"there is room again: "*) break ;;
+		esac
+	done
+	managed FXT_ON_FULL=wait "$apps/sequence" $few || fail "served, afterwards: exit status $?"
+	stop_serving
+	judge "served again" $((2 * (few + many + few))) "no room" small/serve.fxt >attempted
+	is "served again: programs of which all is there" 2 "$(fxt dump small/serve.fxt |
+		awk '/ malloc:calloc / { calls[$4]++ }
+			END { for (pid in calls) whole += calls[pid] >= '$few'; print whole + 0 }')"
+	rm small/serve.fxt
+
 	# While fxt record runs the file system gets full, and has room again, or not. The program is as ever,
 	# and all of its calls are there or counted.
 	mkfifo first second third

@@ -193,20 +193,29 @@ size_t fxt_archive_append(struct fxt_archive *a, uint32_t id, const uint64_t *wo
 	return end;
 }
 
-/* Gives up a block that could not be written whole: the block is whole in the file, or it is not
- * there at all. Nothing is written any more, because later records need the strings of the earlier ones. */
-static void give_up(struct fxt_archive *a, int error)
+static bool is_no_room(int error)
 {
-	a->is_full = error == ENOSPC || error == EDQUOT;
-	fxt_error(a->path, "%s; nothing is saved %s, and what is lost is counted", strerror(error),
-		  a->is_full && a->keep ? "until there is room again" : "from here on");
+	return error == ENOSPC || error == EDQUOT;
+}
+
+/* Gives up a block, of which so many bytes were written: it is whole in the file, or it is not there at all.
+ * Nothing is written any more, because later records need the strings of the earlier ones, until
+ * fxt_archive_resume() or another file begins with these. */
+static void give_up(struct fxt_archive *a, size_t written, int error)
+{
+	a->is_full = is_no_room(error);
 	a->has_failed = true;
-	if (ftruncate(a->fd, (off_t)a->bytes) != 0 || lseek(a->fd, (off_t)a->bytes, SEEK_SET) < 0)
+	if (written &&
+	    (ftruncate(a->fd, (off_t)a->bytes) != 0 || lseek(a->fd, (off_t)a->bytes, SEEK_SET) < 0))
 		fxt_error(a->path, "%s", strerror(errno));
-	/* The room that was freed by this is for what is lost. */
-	a->reserved = fallocate(a->fd, FALLOC_FL_KEEP_SIZE, (off_t)a->bytes, SPARE_BYTES) == 0
-			      ? a->bytes + SPARE_BYTES
-			      : 0;
+	/* Room that was freed by this is for what is lost. */
+	if (written || a->reserved < a->bytes + SPARE_BYTES)
+		a->reserved = fallocate(a->fd, FALLOC_FL_KEEP_SIZE, (off_t)a->bytes, SPARE_BYTES) == 0
+				      ? a->bytes + SPARE_BYTES
+				      : 0;
+	/* Nobody hears of it, and fills the disk further, before that is reserved. */
+	fxt_error(a->path, "%s; nothing is saved %s, and what is lost is counted", strerror(error),
+		  a->is_full ? "until there is room again" : "from here on");
 }
 
 bool fxt_archive_has_room(const struct fxt_archive *a)
@@ -218,18 +227,24 @@ bool fxt_archive_has_room(const struct fxt_archive *a)
 }
 
 /* Reserves space for `bytes` more bytes, and for as many as the file has already: to write into reserved
- * space takes half the time, because the file system need not find space for each page. Where nothing can
- * be reserved, the file is written all the same. */
-static void reserve(struct fxt_archive *a, size_t bytes)
+ * space takes half the time, because the file system need not find space for each page. Returns 0, or the
+ * error if there is no room for the bytes and the spare ones; then those that were spare before still are.
+ * Where nothing can be reserved for another reason, the file is written all the same. */
+static int reserve(struct fxt_archive *a, size_t bytes)
 {
 	uint64_t most = a->most_ahead ? a->most_ahead : MOST_RESERVED_BYTES;
 	uint64_t ahead = a->bytes < most ? a->bytes : most;
 
 	if (a->bytes + bytes + SPARE_BYTES <= a->reserved)
-		return;
-	ahead += SPARE_BYTES;
-	if (fallocate(a->fd, FALLOC_FL_KEEP_SIZE, (off_t)a->bytes, (off_t)(bytes + ahead)) == 0)
-		a->reserved = a->bytes + bytes + ahead;
+		return 0;
+	for (uint64_t wanted = bytes + ahead + SPARE_BYTES;; wanted = bytes + SPARE_BYTES) {
+		if (fallocate(a->fd, FALLOC_FL_KEEP_SIZE, (off_t)a->bytes, (off_t)wanted) == 0) {
+			a->reserved = a->bytes + wanted;
+			return 0;
+		}
+		if (!is_no_room(errno) || wanted == bytes + SPARE_BYTES)
+			return is_no_room(errno) ? errno : 0;
+	}
 }
 
 /* Gives back the space that is reserved behind the end of the file. */
@@ -242,17 +257,19 @@ static void give_back(const struct fxt_archive *a)
 /* Writes bytes to the file, all of them or none. */
 static void write_all(struct fxt_archive *a, const unsigned char *data, size_t bytes)
 {
+	/* What tells of losses goes into the space that is spare. */
+	int error = a->has_failed || a->tells_lost ? 0 : reserve(a, bytes);
 	size_t done = 0;
 
-	if (!a->has_failed)
-		reserve(a, bytes);
+	if (error)
+		give_up(a, 0, error);
 	while (done < bytes && !a->has_failed) {
 		ssize_t n = write(a->fd, data + done, bytes - done);
 
 		if (n > 0)
 			done += (size_t)n;
 		else if (n == 0 || errno != EINTR)
-			give_up(a, n ? errno : ENOSPC);
+			give_up(a, done, n ? errno : ENOSPC);
 	}
 	if (!a->has_failed)
 		a->bytes += done;
@@ -327,10 +344,30 @@ static void tell_lost(struct fxt_archive *a)
 	if (a->lost.told == a->lost.calls)
 		return;
 	a->has_failed = false;
+	a->tells_lost = true;
 	a->provider = a->written_provider;
 	fxt_lost_tell(&a->lost, put_told, a);
 	fxt_archive_flush(a);
+	a->tells_lost = false;
 	a->has_failed = has_failed;
+}
+
+bool fxt_archive_resume(struct fxt_archive *a)
+{
+	if (!a->has_failed || !fxt_archive_has_room(a))
+		return false;
+	/* What is in the block is lost as well. */
+	fxt_archive_flush(a);
+	tell_lost(a);
+	fxt_archive_go_on(a);
+	return true;
+}
+
+void fxt_archive_go_on(struct fxt_archive *a)
+{
+	if (a->has_failed)
+		fxt_error(a->path, "there is room again: what comes from here on is saved");
+	a->has_failed = a->is_full = false;
 }
 
 void fxt_archive_finish(struct fxt_archive *a)

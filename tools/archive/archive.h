@@ -42,6 +42,7 @@ struct fxt_archive {
 	bool has_turned;                /* there are files before this one, or what is needed of them */
 	bool has_failed;                /* the user has been told that the file cannot be written */
 	bool is_full;                   /* because there is no room, which there may be again */
+	bool tells_lost; /* what is written tells what was lost */
 	uint32_t block_provider;        /* whose records the block begins with */
 	uint32_t written_provider;      /* whose section the last records in the file are in */
 	struct fxt_archive_lost lost;   /* what was not written */
@@ -93,6 +94,13 @@ void fxt_archive_flush(struct fxt_archive *a);
 
 /* Returns whether a file that was full can be followed by another one, because there is room again. */
 bool fxt_archive_has_room(const struct fxt_archive *a);
+
+/* Goes on in a file that was full, if there is room again, and says in it what was lost. Returns whether it
+ * does: then the caller has to say the names of the providers and their strings again. */
+bool fxt_archive_resume(struct fxt_archive *a);
+
+/* Says that saving goes on, if it had stopped. */
+void fxt_archive_go_on(struct fxt_archive *a);
 
 /* Writes the rest and closes the file. */
 void fxt_archive_close(struct fxt_archive *a);

@@ -8,6 +8,7 @@
 
 #include "archive_gap.h"
 #include "archive_gap_kept.h"
+#include "archive_gap_texts.h"
 #include "archive_lost.h"
 #include "archive_told.h"
 #include "archive_walk.h"
@@ -49,11 +50,12 @@ static size_t present_program(struct taking *t)
 	return t->program - 1;
 }
 
-static bool is_text(const uint64_t *record, const char *text)
+static bool is_text(const uint64_t *record, enum fxt_gap_text text)
 {
-	size_t bytes = strlen(text);
+	size_t bytes = strlen(fxt_gap_texts[text]);
 
-	return fxt_get_string_bytes(record[0]) == bytes && memcmp(record + 1, text, bytes) == 0;
+	return fxt_get_string_bytes(record[0]) == bytes &&
+	       memcmp(record + 1, fxt_gap_texts[text], bytes) == 0;
 }
 
 static const uint64_t *string_of(const struct taking *t, uint64_t reference)
@@ -81,10 +83,10 @@ static enum category category_of(struct taking *t, uint64_t reference)
 	s = fxt_map_put(&t->categories, t->provider, reference, &is_new);
 	record = is_new ? string_of(t, reference) : NULL;
 	if (is_new)
-		s->value[0] = record && is_text(record, "agent")     ? OF_AGENT
-			      : record && is_text(record, "process") ? OF_PROCESS
-			      : record && is_text(record, "kernel")  ? OF_KERNEL
-								     : ANY;
+		s->value[0] = record && is_text(record, FXT_GAP_TEXT_AGENT)	? OF_AGENT
+			      : record && is_text(record, FXT_GAP_TEXT_PROCESS) ? OF_PROCESS
+			      : record && is_text(record, FXT_GAP_TEXT_KERNEL)	? OF_KERNEL
+										: ANY;
 	t->reference = reference;
 	t->category = (enum category)s->value[0];
 	return t->category;
@@ -187,7 +189,8 @@ static bool tells_of_call(const struct taking *t, uint64_t header)
 {
 	const uint64_t *name = string_of(t, fxt_get_event_name(header));
 
-	return name && (is_text(name, "blocked") || is_text(name, "contended") || is_text(name, "unlocked"));
+	return name && (is_text(name, FXT_GAP_TEXT_BLOCKED) || is_text(name, FXT_GAP_TEXT_CONTENDED) ||
+			is_text(name, FXT_GAP_TEXT_UNLOCKED));
 }
 
 static void note_times(struct fxt_gap_program *program, uint64_t from_ns, uint64_t to_ns)
@@ -216,9 +219,10 @@ static void take_fact(struct taking *t, const uint64_t *record, struct fxt_gap_p
 
 	if (fxt_told_is_kernel(record, t->walk.size))
 		program->calls += fxt_told_records(record, t->walk.size);
-	else if (name && is_text(name, "lost"))
+	else if (name && is_text(name, FXT_GAP_TEXT_LOST))
 		program->calls += fxt_told_records(record, t->walk.size);
-	else if (name && (is_text(name, "ended") || is_text(name, "executed") || is_text(name, "sampling")))
+	else if (name && (is_text(name, FXT_GAP_TEXT_ENDED) || is_text(name, FXT_GAP_TEXT_EXECUTED) ||
+			  is_text(name, FXT_GAP_TEXT_SAMPLING) || is_text(name, FXT_GAP_TEXT_IO_URING)))
 		keep_present(t, 0, 0);
 }
 

@@ -193,9 +193,7 @@ static void begin_file(struct fxt_archive *a, uint64_t now_ns)
 		fxt_error(a->path, "cannot be renamed: %s", strerror(errno));
 	fxt_archive_finish(a);
 	a->earlier_bytes += a->bytes;
-	if (a->has_failed)
-		fxt_error(a->path, "there is room again: what comes from here on is saved");
-	a->has_failed = a->is_full = false;
+	fxt_archive_go_on(a);
 	k->closed_ns[k->next++ % (FXT_ARCHIVE_MOST_KEPT + 1)] = now_ns;
 	k->begun_ns = now_ns;
 	a->has_turned = true;

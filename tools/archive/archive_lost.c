@@ -8,15 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "archive_gap_texts.h"
 #include "tools/common/message.h"
 #include "tools/reading/reader.h"
 #include "writer/fxt_encode.h"
 
-enum { TEXTS = 10, TEXT_WORDS = 3 };
+enum { TEXTS = FXT_GAP_TEXT_COUNT, TEXT_WORDS = 3 };
 
-/* What archive_gap_take.c asks for. */
-static const char *const texts[TEXTS] = {"agent",    "process",  "kernel",  "lost",	 "ended",
-					 "executed", "sampling", "blocked", "contended", "unlocked"};
+const char *const fxt_gap_texts[TEXTS] = {
+#define LITERAL(name, text) text,
+	FXT_GAP_TEXTS(LITERAL)};
 
 /* This is all that is known of a program, because there may be many. */
 struct fxt_lost_program {
@@ -40,7 +41,7 @@ static void note_text(struct fxt_lost_program *program, const uint64_t *record)
 	size_t bytes = fxt_get_string_bytes(record[0]);
 
 	for (size_t i = 0; i < TEXTS; i++) {
-		if (bytes == strlen(texts[i]) && memcmp(record + 1, texts[i], bytes) == 0)
+		if (bytes == strlen(fxt_gap_texts[i]) && memcmp(record + 1, fxt_gap_texts[i], bytes) == 0)
 			program->indices[i] = index;
 		else if (program->indices[i] == index)
 			/* It has another meaning now. */
@@ -68,7 +69,7 @@ const uint64_t *fxt_lost_text(const struct fxt_archive_lost *l, uint32_t id, uin
 	for (size_t i = 0; program && index && i < TEXTS; i++) {
 		if (program->indices[i] != index)
 			continue;
-		fxt_encode_string(records[i], TEXT_WORDS, 1, texts[i], strlen(texts[i]));
+		fxt_encode_string(records[i], TEXT_WORDS, 1, fxt_gap_texts[i], strlen(fxt_gap_texts[i]));
 		return records[i];
 	}
 	return NULL;

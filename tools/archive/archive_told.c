@@ -15,10 +15,9 @@
 #include "writer/fxt_encode.h"
 
 enum {
-	COUNTER = 0x676170,             /* ids that no counter of the agent has */
+	COUNTER = 0x676170, /* ids that no counter of the agent has */
 	LOST_COUNTER = 0x667563,
-	COUNTER_BACK = 2,               /* the value stands so many words before the end */
-	OTHERS_ID = 0x7ffffffe,         /* a number that no process has, nor the kernel's provider */
+	COUNTER_BACK = 2, /* the value stands so many words before the end */
 	ROOM = FXT_PROVIDER_NAME_MAX_BYTES / FXT_WORD_BYTES + 128,
 };
 
@@ -200,12 +199,12 @@ static void tell_others(const struct telling *t)
 	struct fxt_gap_program others = t->g->others;
 	uint64_t words[ROOM];
 
-	t->put(t->context, words, fxt_encode_provider_info(words, ROOM, OTHERS_ID, name, strlen(name)));
+	t->put(t->context, words, fxt_encode_provider_info(words, ROOM, FXT_OTHERS_ID, name, strlen(name)));
 	t->put(t->context, words,
-	       fxt_encode_kernel_object(words, ROOM, FXT_OBJECT_PROCESS, OTHERS_ID,
+	       fxt_encode_kernel_object(words, ROOM, FXT_OBJECT_PROCESS, FXT_OTHERS_ID,
 					FXT_INLINE(name, strlen(name)), (struct fxt_args){0, NULL}));
 	if (others.first_ns != UINT64_MAX)
-		tell_sum(t, &others, OTHERS_ID);
+		tell_sum(t, &others, FXT_OTHERS_ID);
 	free(name);
 }
 

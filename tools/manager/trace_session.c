@@ -327,11 +327,23 @@ void fxt_session_advance(struct fxt_session *s)
 		finish_session(s);
 }
 
+/* Has the names and strings of all providers written again. */
+static void name_again(struct fxt_session *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		fxt_client_new_file(s->clients[i]);
+	fxt_heir_session(s->heir, s);
+}
+
 void fxt_session_rotate(struct fxt_session *s)
 {
 	bool has_turned;
 
-	if (s->state == FXT_SESSION_READY || s->archive.is_given)
+	if (s->state == FXT_SESSION_READY)
+		return;
+	if (!s->archive.keep && fxt_archive_resume(&s->archive))
+		name_again(s);
+	if (s->archive.is_given)
 		return;
 	has_turned = s->archive.keep ? fxt_archive_keep_turn(&s->archive, fxt_now_ns())
 				     : s->rotate_bytes && s->archive.bytes >= s->rotate_bytes;
@@ -340,7 +352,5 @@ void fxt_session_rotate(struct fxt_session *s)
 	if (!s->archive.keep)
 		fxt_archive_rotate(&s->archive, s->rotate_count);
 	s->files++;
-	for (size_t i = 0; i < s->count; i++)
-		fxt_client_new_file(s->clients[i]);
-	fxt_heir_session(s->heir, s);
+	name_again(s);
 }

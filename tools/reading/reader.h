@@ -108,6 +108,10 @@ struct fxt_provider {
 enum { FXT_KERNEL_PROVIDER_ID = 0x7fffffff };
 bool fxt_provider_is_kernel(const struct fxt_provider *provider);
 
+/* The process that stands for programs of which nothing but a sum is kept (tools/archive/archive_told.h). Its
+ * number is none, and is not shown. */
+enum { FXT_OTHERS_ID = 0x7ffffffe };
+
 /* A thread that any record mentioned. It belongs to no provider, because one process may be several of them:
  * each program that it executes is a new one. */
 struct fxt_trace_thread {
