@@ -391,6 +391,36 @@ START_TEST(what_is_unknown_is_not_running)
 }
 END_TEST
 
+/* A long reason that many processes share stands once; the process that stands for many has no number. */
+START_TEST(says_a_reason_once)
+{
+	enum { LOSERS = 4 };
+
+	begin_trace();
+	for (unsigned i = 0; i < LOSERS; i++) {
+		uint64_t pid = i == 3 ? FXT_OTHERS_ID : 100 + i;
+
+		provider(100 + i);
+		thread(1, pid, pid);
+		object_name(pid, 0, i == 3 ? "7 other programs" : "app");
+		event(INSTANT, 1, "agent", "dropped", MS, 0,
+		      ARGS({"reason", TEXT, TEXT_OF(_i && i == 1 ? "another" : "the file is full")}));
+		event(1, 1, "agent", "dropped", MS + 1 + i, 5, ARGS({"records", UINT, 50 - i}));
+	}
+	print(TOP);
+	if (_i) {
+		expect("LOST: 194 records in 4 processes:\n"
+		       "  50 in app 100 (no room; dropped: the file is full), ");
+		expect("  49 in app 101 (no room; dropped: another), ");
+		expect("  47 in 7 other programs (no room; dropped: the file is full), ");
+	} else {
+		expect("LOST: 194 records in 4 processes (no room; dropped: the file is full):\n"
+		       "  50 in app 100, from ");
+		expect("  47 in 7 other programs, from ");
+	}
+}
+END_TEST
+
 START_TEST(keeps_the_agent_out_of_the_calls)
 {
 	struct fxt_report report;
@@ -432,6 +462,7 @@ int main(void)
 	tcase_add_test(c, waits_are_told_by_name);
 	tcase_add_test(c, idle_threads_last);
 	tcase_add_loop_test(c, what_is_unknown_is_not_running, 0, 2);
+	tcase_add_loop_test(c, says_a_reason_once, 0, 2);
 	tcase_add_test(c, keeps_the_agent_out_of_the_calls);
 	return RUN_SUITE("report, printed", c);
 }

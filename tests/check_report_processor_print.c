@@ -127,6 +127,34 @@ START_TEST(says_what_is_missing)
 }
 END_TEST
 
+/* Where many processes ran few programs, a line is about a program. */
+START_TEST(sums_up_programs)
+{
+	uint64_t at = 0;
+
+	begin_trace();
+	kernel();
+	fact(100, 100, "sampling", 0, ARGS({"hz", UINT, HZ}, {"kernel", TEXT, TEXT_OF("sampled")}));
+	for (uint64_t pid = 100; pid < 111 + (uint64_t)_i; pid++)
+		for (uint64_t i = 0; i <= pid % 3; i++, at += MS)
+			sample(pid, pid, at, 0, "work");
+	for (uint64_t pid = 100; pid < 111 + (uint64_t)_i; pid++)
+		object_name(pid, 0, pid % 3 ? "gzip" : "sh");
+	print(10);
+	if (!_i) {
+		expect("\nPROCESSOR TIME BY THREAD ");
+		expect_none("PROCESSOR TIME BY PROGRAM");
+		return;
+	}
+	/* 100 to 111: four of three samples, four of two, and four of one */
+	expect_none("PROCESSOR TIME BY THREAD");
+	expect_order("PROCESSOR TIME BY PROGRAM", "  gzip ");
+	expect(" 20.0 ms        -        -         -          8\n");
+	expect("  sh ");
+	expect(" 4.00 ms        -        -         -          4\n");
+}
+END_TEST
+
 /* A program that was only watched is named as the kernel names it, and has processes and threads. */
 START_TEST(tells_of_what_was_only_watched)
 {
@@ -218,6 +246,7 @@ int main(void)
 	tcase_add_loop_test(c, says_what_is_missing, 0, 2);
 	tcase_add_test(c, tells_of_what_was_only_watched);
 	tcase_add_test(c, shortens_names);
+	tcase_add_loop_test(c, sums_up_programs, 0, 2);
 	tcase_add_test(c, finds_no_lines);
 	return RUN_SUITE("report: processor time, printed", c);
 }

@@ -202,6 +202,8 @@ WITNESS_FILES = \
 	tools/witness/perf_rings.c \
 	tools/witness/spaces.c \
 	tools/witness/spaces.h \
+	tools/witness/unseen_rings.c \
+	tools/witness/unseen_rings.h \
 	tools/witness/unwind_call.c \
 	tools/witness/unwind_call.h \
 	tools/witness/unwind_stack.c \
@@ -353,6 +355,7 @@ REPORT_FILES = \
 	tools/report/report_lock_order.h \
 	tools/report/report_log.c \
 	tools/report/report_log.h \
+	tools/report/report_losses.c \
 	tools/report/report_meanwhile.c \
 	tools/report/report_in_progress.c \
 	tools/report/report_print.c \

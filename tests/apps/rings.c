@@ -1,7 +1,10 @@
 /* Puts random numbers of operations that do nothing through rings of io_uring, by syscall(). Of three rings
  * one is closed by close(), one by close_range(), and one is left open. With `exec` it executes another
  * program in the end; with `forks` a child uses a ring of its own. Prints "rings calls operations" of the
- * process. Exits with 77 where there is no io_uring. */
+ * process. With `unseen` it makes one ring by an instruction of its own instead, which a thread of the kernel
+ * polls; with `library FILE` it loads FILE. Then it prints nothing. Exits with 77 where there is no io_uring.
+ */
+#include <dlfcn.h>
 #include <linux/io_uring.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,6 +81,13 @@ int main(int argc, char **argv)
 	const char *how = argc > 1 ? argv[1] : "";
 
 	random_seed(1);
+	if (!strcmp(how, "unseen")) {
+		memset(&closed.p, 0, sizeof(closed.p));
+		closed.p.flags = IORING_SETUP_SQPOLL;
+		return unseen(SYS_io_uring_setup, ENTRIES, &closed.p) < 0 ? 77 : 0;
+	}
+	if (!strcmp(how, "library"))
+		return !dlopen(argv[2], RTLD_NOW);
 	use(&closed);
 	close(closed.fd);
 	use(&ranged);

@@ -40,5 +40,28 @@ for how in '' exec forks; do
 	test "$how" != '' || is "without fxt record" "$(cat printed)" "$(said alone/*.fxt | grep -v io_uring)"
 	valid "alone$how"/*.fxt
 done
+# What is made by instructions is known where the kernel tells of the program: by the thread that polls the
+# ring, or by the name of the library.
+cp "$apps/libhost_plugin.so" liburing.so.2
+for how in "unseen iou-sqp" "library ./liburing.so.2"; do
+	by=${how#* }
+	by=${by##*/}
+	# shellcheck disable=SC2086
+	"$FXT" record -q -o unseen.fxt -- "$apps/rings" ${how/ iou-sqp/} 2>err
+	status=$?
+	valid unseen.fxt
+	if test $status = 77 || ! "$FXT" dump unseen.fxt | grep -q kernel:sampling; then
+		echo "rings that are made by instructions are left out: $(tail -n 1 err)"
+		continue
+	fi
+	is "$how: exit status" 0 $status
+	is "$how: the report's line" \
+		"io_uring, by calls that are not seen: rings N ($by); what goes through rings is not seen" \
+		"$("$FXT" report unseen.fxt | grep '^io_uring' | sed 's/rings [0-9]* /rings N /')"
+	is "$how: JSON" "[False, 0, None]" "$("$FXT" report --json unseen.fxt | python3 -c '
+import json, sys
+for one in json.load(sys.stdin)["io_uring"]:
+    print([one["calls_are_seen"], one["rings"], one["completed"]])')"
+done
 "$FXT" record -q -o none.fxt -- true
 is "a program without rings" "" "$("$FXT" report none.fxt | grep io_uring)"

@@ -66,6 +66,18 @@ static void take_call(struct fxt_unseen *u, const struct fxt_record *rec, uint64
 	rings->entered += enters ? (uint64_t)ret->i : 0;
 }
 
+void fxt_unseen_kernel(struct fxt_unseen *u, const struct fxt_record *rec, uint64_t pid)
+{
+	const struct fxt_text *by = fxt_argument_text(rec, "by");
+	struct fxt_process_rings *rings;
+
+	if (!by || !fxt_text_is(&rec->name, "io_uring"))
+		return;
+	rings = rings_of(u, pid);
+	if (!rings->unseen)
+		rings->unseen = fxt_printable(by, 40, false);
+}
+
 /* Takes the kernel's counts of a ring. They are totals, and the last ones are the largest. */
 static void take_counts(struct fxt_unseen *u, const struct fxt_record *rec, uint64_t pid)
 {
@@ -147,19 +159,51 @@ static uint64_t submitted_of(const struct fxt_process_rings *rings)
 	return rings->submitted > rings->entered ? rings->submitted : rings->entered;
 }
 
+/* Returns whether the process has rings of which no call was seen. */
+static bool is_unseen(const struct fxt_process_rings *rings)
+{
+	return rings->unseen && !rings->made && !rings->enters;
+}
+
+/* Prints which processes use rings by calls that nobody sees. */
+static void print_unseen_rings(const struct fxt_unseen *u, const struct fxt_reader *r, size_t top, FILE *out)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < u->ring_count; i++) {
+		struct fxt_text name = fxt_process_name(r, u->rings[i].pid);
+		char *program;
+
+		if (!is_unseen(&u->rings[i]) || count++ >= top)
+			continue;
+		program = fxt_printable(&name, 32, false);
+		fprintf(out, "%s%s%s%" PRIu64 " (%s)",
+			count == 1 ? "io_uring, by calls that are not seen: " : ", ", program,
+			*program ? " " : "", fxt_number(r, u->rings[i].pid), u->rings[i].unseen);
+		free(program);
+	}
+	if (count > top)
+		fprintf(out, " and %zu more", count - top);
+	if (count)
+		fputs("; what goes through rings is not seen\n", out);
+}
+
 static void print_rings(const struct fxt_unseen *u, FILE *out)
 {
 	struct fxt_process_rings sum = {.is_told = true};
-	uint64_t submitted = 0;
+	uint64_t submitted = 0, count = 0;
 
 	for (size_t i = 0; i < u->ring_count; i++) {
+		if (is_unseen(&u->rings[i]))
+			continue;
+		count++;
 		sum.made += u->rings[i].made;
 		sum.enters += u->rings[i].enters;
 		sum.completed += u->rings[i].completed;
 		sum.is_told = sum.is_told && u->rings[i].is_told;
 		submitted += submitted_of(&u->rings[i]);
 	}
-	if (!u->ring_count)
+	if (!count)
 		return;
 	fprintf(out, "io_uring: %s ring%s, %s operations submitted", fxt_count(sum.made).text,
 		sum.made == 1 ? "" : "s", fxt_count(submitted).text);
@@ -205,6 +249,7 @@ void fxt_unseen_print(const struct fxt_unseen *u, const struct fxt_reader *r, si
 		fprintf(out, "UNTRACED: %zu more programs\n", u->program_count - top);
 	print_shared(u, r, top, out);
 	print_rings(u, out);
+	print_unseen_rings(u, r, top, out);
 }
 
 void fxt_unseen_json(const struct fxt_unseen *u, const struct fxt_reader *r, struct fxt_json *j)
@@ -242,6 +287,7 @@ void fxt_unseen_json(const struct fxt_unseen *u, const struct fxt_reader *r, str
 			fxt_json_u64(j, "completed", rings->completed);
 		else
 			fxt_json_null(j, "completed");
+		fxt_json_bool(j, "calls_are_seen", !is_unseen(rings));
 		fxt_json_bool(j, "operations_are_seen", false);
 		fxt_json_end(j);
 	}
@@ -254,6 +300,8 @@ void fxt_unseen_free(struct fxt_unseen *u)
 		free(u->programs[i].program);
 		free(u->programs[i].reason);
 	}
+	for (size_t i = 0; i < u->ring_count; i++)
+		free(u->rings[i].unseen);
 	free(u->programs);
 	free(u->rings);
 	fxt_map_free(&u->counts);

@@ -22,6 +22,8 @@ struct fxt_process_rings {
 	uint64_t entered;               /* operations that these calls have submitted */
 	uint64_t submitted, completed;  /* what the kernel says of rings, in all */
 	bool is_told;                   /* it has said something */
+	/* what tells that rings were made by instructions of the program's own, which nobody sees; or NULL */
+	char *unseen;
 };
 
 struct fxt_unseen {
@@ -37,7 +39,9 @@ struct fxt_unseen {
 
 struct fxt_json;
 
-/* Takes any event. */
+/* Takes an instant of category kernel, which is about a process. */
+void fxt_unseen_kernel(struct fxt_unseen *u, const struct fxt_record *rec, uint64_t pid);
+/* Takes any event of a program. */
 void fxt_unseen_take(struct fxt_unseen *u, const struct fxt_reader *r, const struct fxt_record *rec);
 /* Returns how many processes that had this number in turn are shown as one. */
 uint64_t fxt_unseen_children(const struct fxt_unseen *u, const struct fxt_reader *r, uint64_t pid);

@@ -32,11 +32,18 @@ static char *with(char *text, char *more)
  * it. */
 static char *who_lost(const struct fxt_merge *m)
 {
+	char *worst, *who;
+
 	if (!m->losers)
 		return fxt_strdup("");
+	worst = m->worst.pid == FXT_OTHERS_ID ? fxt_strdup(m->worst_name)
+					      : fxt_format("%s %" PRIu64, m->worst_name, m->worst.pid);
 	if (m->losers == 1)
-		return fxt_format(" in %s %" PRIu64, m->worst_name, m->worst.pid);
-	return fxt_format(" in %zu processes, most in %s %" PRIu64, m->losers, m->worst_name, m->worst.pid);
+		who = fxt_format(" in %s", worst);
+	else
+		who = fxt_format(" in %zu processes, most in %s", m->losers, worst);
+	free(worst);
+	return who;
 }
 
 /* Returns "nothing lost", or what was lost. What a ring overwrote is no loss, but is said too. The
@@ -50,9 +57,9 @@ static char *losses(const struct fxt_merge *m)
 	if (dropped) {
 		char *who = who_lost(m);
 
-		text = with(text, fxt_format("%s records LOST%s%s%s%s", fxt_count(dropped).text, who,
-					     m->reason ? " (" : "", m->reason ? m->reason : "",
-					     m->reason ? ")" : ""));
+		text = with(text, fxt_format("%s record%s LOST%s%s%s%s", fxt_count(dropped).text,
+					     dropped == 1 ? "" : "s", who, m->reason ? " (" : "",
+					     m->reason ? m->reason : "", m->reason ? ")" : ""));
 		free(who);
 	} else if (m->buffer_full) {
 		text = with(text, fxt_strdup("records LOST (a buffer was full)"));

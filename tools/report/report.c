@@ -280,9 +280,12 @@ static void take_kernel(struct fxt_report *report, const struct fxt_record *rec)
 
 	if (rec->type == FXT_RECORD_EVENT) {
 		fxt_threads_told(&report->threads, report->r, rec);
-		if (fxt_text_is(&rec->category, "kernel"))
-			fxt_ends_kernel(&report->process_ends, report->r, rec,
-					fxt_told_thread(report->r, rec));
+		if (fxt_text_is(&rec->category, "kernel")) {
+			uint32_t thread = fxt_told_thread(report->r, rec);
+
+			fxt_ends_kernel(&report->process_ends, report->r, rec, thread);
+			fxt_unseen_kernel(&report->unseen, rec, report->r->threads[thread].pid);
+		}
 	}
 	if (rec->type == FXT_RECORD_SCHEDULING ? fxt_report_wants(report, &kernel)
 					       : rec->type != FXT_RECORD_EVENT || is_chosen(report, rec) ||

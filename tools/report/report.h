@@ -445,6 +445,8 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 /* Returns whether events of the category are to be told of. */
 bool fxt_report_wants(struct fxt_report *report, const struct fxt_text *category);
 void fxt_report_print(const struct fxt_report *report, FILE *out);
+/* Prints the lines about losses, among the first ones. */
+void fxt_report_print_losses(const struct fxt_report *report, FILE *out);
 void fxt_report_free(struct fxt_report *report);
 
 void fxt_report_json(const struct fxt_report *report, FILE *out);

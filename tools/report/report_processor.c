@@ -377,24 +377,109 @@ static void print_shortage(const struct fxt_processor_time *p, FILE *out)
 			fxt_duration(ready_ns).text);
 }
 
+/* The processes that ran one program. */
+struct program {
+	struct fxt_text name;
+	size_t processes;
+	uint64_t samples;
+	struct fxt_switch_sums times;
+};
+
+static int by_name(const void *a, const void *b)
+{
+	const struct program *x = a, *y = b;
+	uint32_t bytes = x->name.bytes < y->name.bytes ? x->name.bytes : y->name.bytes;
+	int order = memcmp(x->name.text, y->name.text, bytes);
+
+	return order ? order : (x->name.bytes > y->name.bytes) - (x->name.bytes < y->name.bytes);
+}
+
+static int by_running(const void *a, const void *b)
+{
+	const struct program *x = a, *y = b;
+
+	if (x->times.running_ns != y->times.running_ns)
+		return x->times.running_ns > y->times.running_ns ? -1 : 1;
+	if (x->samples != y->samples)
+		return x->samples > y->samples ? -1 : 1;
+	return by_name(a, b);
+}
+
+static void add_times(struct fxt_switch_sums *to, const struct fxt_switch_sums *from)
+{
+	to->running_ns += from->running_ns;
+	to->ready_ns += from->ready_ns;
+	to->blocked_ns += from->blocked_ns;
+	to->preemptions += from->preemptions;
+}
+
+/* Makes one of all processes of a name. Returns the programs, sorted, and how many there are. */
+static struct program *programs_of(const struct fxt_processor_time *p, const struct fxt_reader *r,
+				   size_t *count)
+{
+	struct program *list = fxt_alloc(p->process_count, sizeof(*list));
+
+	*count = 0;
+	for (size_t i = 0; i < p->process_count; i++)
+		list[i] = (struct program){fxt_process_name(r, p->processes[i].pid), 1,
+					   p->processes[i].samples, p->processes[i].times};
+	qsort(list, p->process_count, sizeof(*list), by_name);
+	for (size_t i = 0; i < p->process_count; i++) {
+		if (!*count || by_name(&list[*count - 1], &list[i]) != 0) {
+			list[(*count)++] = list[i];
+			continue;
+		}
+		list[*count - 1].processes++;
+		list[*count - 1].samples += list[i].samples;
+		add_times(&list[*count - 1].times, &list[i].times);
+	}
+	qsort(list, *count, sizeof(*list), by_running);
+	return list;
+}
+
+/* Prints a line for each program. Where many processes ran few programs, the longest of their threads say
+ * little, and THREADS has them. */
+static void print_programs(const struct fxt_processor_time *p, const struct fxt_reader *r, size_t top,
+			   FILE *out)
+{
+	size_t count;
+	struct program *list = programs_of(p, r, &count);
+
+	fxt_put_title(out, "PROCESSOR TIME BY PROGRAM", THREAD);
+	fprintf(out, TIMES "  processes\n", "running", "ready", "blocked", "preempted");
+	for (size_t i = 0; i < count && i < top; i++) {
+		char *name = fxt_printable(&list[i].name, THREAD, false);
+
+		fxt_put_label(out, *name ? name : "(no name)", THREAD);
+		print_times(p, list[i].samples, &list[i].times, out);
+		fprintf(out, "  %9s\n", fxt_count(list[i].processes).text);
+		free(name);
+	}
+	fxt_put_more(out, count, top);
+	free(list);
+}
+
 void fxt_processor_print_threads(const struct fxt_processor_time *p, const struct fxt_reader *r,
 				 bool with_process, size_t top, FILE *out)
 {
+	enum { MANY = 12 };
 	size_t shown = p->thread_count < top ? p->thread_count : top;
 	struct fxt_switch_sums rest = {0};
 	uint64_t rest_samples = 0;
 
 	if (p->thread_count <= 1)
 		return;
+	if (p->process_count > top && p->process_count >= MANY) {
+		print_programs(p, r, top, out);
+		print_shortage(p, out);
+		return;
+	}
 	fxt_put_title(out, "PROCESSOR TIME BY THREAD", THREAD);
 	fprintf(out, TIMES "  mostly in\n", "running", "ready", "blocked", "preempted");
 	for (size_t i = 0; i < shown; i++)
 		print_thread(p, &p->threads[i], r, with_process, out);
 	for (size_t i = shown; i < p->thread_count; i++) {
-		rest.running_ns += p->threads[i].times.running_ns;
-		rest.ready_ns += p->threads[i].times.ready_ns;
-		rest.blocked_ns += p->threads[i].times.blocked_ns;
-		rest.preemptions += p->threads[i].times.preemptions;
+		add_times(&rest, &p->threads[i].times);
 		rest_samples += p->threads[i].samples;
 	}
 	if (p->thread_count > shown) {

@@ -124,7 +124,7 @@ void fxt_space_read(struct fxt_spaces *spaces, struct fxt_space *space, uint32_t
 void fxt_space_clear(struct fxt_space *space)
 {
 	space->count = 0;
-	space->is_traced = false;
+	space->is_traced = space->has_rings = false;
 	fxt_perf_map_free(&space->made);
 	fxt_map_free(&space->words);
 }
@@ -134,6 +134,7 @@ void fxt_space_free(struct fxt_space *space)
 	free(space->list);
 	space->list = NULL;
 	space->count = space->capacity = 0;
+	space->has_rings = false;
 	fxt_perf_map_free(&space->made);
 	fxt_map_free(&space->words);
 }

@@ -17,6 +17,7 @@ struct fxt_space {
 	struct fxt_mapping *list;
 	size_t count, capacity;
 	bool is_traced;                 /* the agent's library is among them */
+	bool has_rings; /* the trace says that it uses io_uring */
 	struct fxt_perf_map made;       /* functions that the program has made while it ran */
 	struct fxt_map words;           /* words of memory that do not change, by address: unwind_stack.h */
 };

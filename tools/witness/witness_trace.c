@@ -16,6 +16,7 @@
 #include "tools/common/kernel_clock.h"
 #include "tools/common/message.h"
 #include "tools/reading/reader.h"
+#include "unseen_rings.h"
 #include "witness.h"
 #include "witness_stacks.h"
 #include "writer/fxt_encode.h"
@@ -308,9 +309,11 @@ static void take_mapping(struct fxt_witness_trace *w, const struct fxt_perf_reco
 		char path[];
 	} const *m = (const struct mapping *)record->header;
 
-	if (m->header.size > sizeof(*m) + 24)
-		fxt_space_map(&w->spaces, fxt_space_of(&w->spaces, m->pid), m->start, m->bytes, m->offset,
-			      m->path, m->inode);
+	if (m->header.size <= sizeof(*m) + 24)
+		return;
+	fxt_space_map(&w->spaces, fxt_space_of(&w->spaces, m->pid), m->start, m->bytes, m->offset, m->path,
+		      m->inode);
+	fxt_unseen_rings_mapped(w, record, m->path);
 }
 
 bool fxt_witness_keeps(struct fxt_witness_trace *w, const struct fxt_perf_record *record)
@@ -337,6 +340,7 @@ static void take_name(struct fxt_witness_trace *w, const struct fxt_perf_record 
 	if (m->header.size <= sizeof(*m) + 24)
 		return;
 	set_name(w, m->tid, m->name, strnlen(m->name, m->header.size - sizeof(*m) - 24));
+	fxt_unseen_rings_named(w, record, name_of(w, m->tid));
 	if (!(m->header.misc & PERF_RECORD_MISC_COMM_EXEC))
 		return;
 	fxt_witness_late(w, m->pid);
