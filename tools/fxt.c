@@ -57,6 +57,7 @@ int main(int argc, char **argv)
 	argp_err_exit_status = 2;
 	atexit(fxt_stdout_at_exit);
 	fxt_trace_of_directory = fxt_joined_directory;
+	fxt_trace_told_apart = fxt_joined_file;
 	if (!name) {
 		usage(stderr);
 		return 2;

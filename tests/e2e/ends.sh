@@ -357,3 +357,34 @@ for witness in "" --no-kernel; do
 		"$(fxt report --top=100 numbers.fxt |
 			grep -c "^same_number $(head -n 1 model) was killed by signal 9")"
 done
+
+# The archive of fxt serve has the kernel's numbers. The report tells them apart all the same, and so does
+# fxt merge.
+cat >serves <<'END'
+"$FXT" serve --socket=socket -o served.fxt 2>serve.err &
+server=$!
+until test -S socket; do
+	sleep 0.01
+done
+LD_PRELOAD=$FXT_AGENT FXT_MANAGER=$PWD/socket "$1" "$2" >model
+status=$?
+kill -INT $server
+wait $server
+exit $status
+END
+if test $status != 77 && test "$alone" != false; then
+	timeout 60 $alone bash serves "$apps/same_number" "$one_number"
+	is "one number, served: exit status" 0 $?
+	"$FXT" merge -q -o merged.fxt served.fxt || fail "one number: fxt merge"
+	valid served.fxt merged.fxt
+	is "one number, merged: $(tr '\n' ' ' <model)" "$one_number bearers" \
+		"$(python3 "$abs_top_srcdir/tests/e2e/numbers.py" merged.fxt model 2>&1)"
+	for trace in merged served; do
+		fxt report --json $trace.fxt | python3 -c 'import json, sys
+for thread in json.load(sys.stdin)["threads"]:
+    print(thread["process_koid"], thread["koid"], thread["tid"], thread["running_ns"])' | sort >$trace.threads
+	done
+	same_some "one number: the reports" merged.threads served.threads
+	is "one number: what the report cannot tell" 0 \
+		"$(fxt report served.fxt | grep -c 'SEVERAL PROCESSES')"
+fi

@@ -135,6 +135,11 @@ static const struct fxt_slot *next_shared(const struct fxt_unseen *u, const stru
 	return s;
 }
 
+bool fxt_unseen_shares_numbers(const struct fxt_unseen *u, const struct fxt_reader *r)
+{
+	return !r->again.used && next_shared(u, r, NULL);
+}
+
 void fxt_unseen_take(struct fxt_unseen *u, const struct fxt_reader *r, const struct fxt_record *rec)
 {
 	uint64_t pid = r->threads[rec->thread].pid;

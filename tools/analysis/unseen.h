@@ -45,6 +45,8 @@ void fxt_unseen_kernel(struct fxt_unseen *u, const struct fxt_record *rec, uint6
 void fxt_unseen_take(struct fxt_unseen *u, const struct fxt_reader *r, const struct fxt_record *rec);
 /* Returns how many processes that had this number in turn are shown as one. */
 uint64_t fxt_unseen_children(const struct fxt_unseen *u, const struct fxt_reader *r, uint64_t pid);
+/* Returns whether processes are shown as one in a trace that was not joined, which would tell them apart. */
+bool fxt_unseen_shares_numbers(const struct fxt_unseen *u, const struct fxt_reader *r);
 void fxt_unseen_print(const struct fxt_unseen *u, const struct fxt_reader *r, size_t top, FILE *out);
 void fxt_unseen_json(const struct fxt_unseen *u, const struct fxt_reader *r, struct fxt_json *j);
 void fxt_unseen_free(struct fxt_unseen *u);

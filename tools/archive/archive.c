@@ -23,8 +23,9 @@
 enum {
 	BLOCK_BYTES = FXT_ARCHIVE_MOST_WORDS * FXT_WORD_BYTES,
 	MOST_RESERVED_BYTES = 32 << 20, /* at once */
-	SPARE_BYTES = 64 << 10,         /* stays reserved, so that a full file can say what is lost */
-	ROOM_BYTES = 2 << 20,           /* is needed to go on: of two blocks */
+	SPARE_BYTES = 64 << 10, /* stays reserved, so that a full file can say what is lost */
+	LAST_BYTES = 16 << 10, /* of these nothing else is written to */
+	ROOM_BYTES = 2 << 20, /* is needed to go on: of two blocks */
 };
 
 /* Appends words, which fit in an empty block. */
@@ -209,10 +210,11 @@ static void give_up(struct fxt_archive *a, size_t written, int error)
 	    (ftruncate(a->fd, (off_t)a->bytes) != 0 || lseek(a->fd, (off_t)a->bytes, SEEK_SET) < 0))
 		fxt_error(a->path, "%s", strerror(errno));
 	/* Room that was freed by this is for what is lost. */
-	if (written || a->reserved < a->bytes + SPARE_BYTES)
-		a->reserved = fallocate(a->fd, FALLOC_FL_KEEP_SIZE, (off_t)a->bytes, SPARE_BYTES) == 0
-				      ? a->bytes + SPARE_BYTES
-				      : 0;
+	if (written)
+		a->reserved = 0;
+	if (a->reserved < a->bytes + SPARE_BYTES &&
+	    fallocate(a->fd, FALLOC_FL_KEEP_SIZE, (off_t)a->bytes, SPARE_BYTES) == 0)
+		a->reserved = a->bytes + SPARE_BYTES;
 	/* Nobody hears of it, and fills the disk further, before that is reserved. */
 	fxt_error(a->path, "%s; nothing is saved %s, and what is lost is counted", strerror(error),
 		  a->is_full ? "until there is room again" : "from here on");
@@ -228,7 +230,7 @@ bool fxt_archive_has_room(const struct fxt_archive *a)
 
 /* Reserves space for `bytes` more bytes, and for as many as the file has already: to write into reserved
  * space takes half the time, because the file system need not find space for each page. Returns 0, or the
- * error if there is no room for the bytes and the spare ones; then those that were spare before still are.
+ * error if there is no room for the bytes; then the last of those that were spare still are.
  * Where nothing can be reserved for another reason, the file is written all the same. */
 static int reserve(struct fxt_archive *a, size_t bytes)
 {
@@ -242,8 +244,11 @@ static int reserve(struct fxt_archive *a, size_t bytes)
 			a->reserved = a->bytes + wanted;
 			return 0;
 		}
-		if (!is_no_room(errno) || wanted == bytes + SPARE_BYTES)
-			return is_no_room(errno) ? errno : 0;
+		if (!is_no_room(errno))
+			return 0;
+		/* Small blocks may have some of what is spare. */
+		if (wanted == bytes + SPARE_BYTES)
+			return a->bytes + bytes + LAST_BYTES <= a->reserved ? 0 : errno;
 	}
 }
 

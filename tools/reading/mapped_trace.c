@@ -144,6 +144,7 @@ static bool unpack_if_packed(int *fd, const char *path)
 }
 
 int (*fxt_trace_of_directory)(const char *path);
+int (*fxt_trace_told_apart)(const char *path);
 
 /* Replaces the descriptor of a directory by that of the trace that is made of it. Returns false after a
  * message; then *fd is -1. */

@@ -26,6 +26,10 @@ void fxt_trace_close(struct fxt_trace_file *f);
  * after a message. NULL: a directory is no trace. This is set by what knows how to join. */
 extern int (*fxt_trace_of_directory)(const char *path);
 
+/* Makes a trace of one that was not joined, in which processes and threads that had one number in turn are
+ * told apart (tools/join/renumber.h). It is set and returns as the former. */
+extern int (*fxt_trace_told_apart)(const char *path);
+
 /* Does what fxt_trace_open() does for a file that somebody still writes: f->size counts the file and a large
  * space behind it, into which the file grows. Only what the file has by then may be read. Returns false with
  * errno. */

@@ -41,12 +41,29 @@ bool fxt_parts_put_together(const char *directory)
 	return ok;
 }
 
-int fxt_joined_directory(const char *directory)
+/* Joins the parts, which are those of `path`, in a file without a name. Returns its descriptor, or -1 after a
+ * message. */
+static int join_nameless(const struct fxt_parts *parts, const char *path)
 {
 	struct fxt_merge merge = {0};
+	int fd = open_nameless();
+	char *out = fxt_format("/proc/self/fd/%d", fd);
+
+	if (fd < 0) {
+		fxt_error(path, "no file to join its traces in: %s", strerror(errno));
+	} else if (!fxt_join(&merge, parts, out, NULL, true)) {
+		close(fd);
+		fd = -1;
+	}
+	free(out);
+	fxt_merge_free(&merge);
+	return fd;
+}
+
+int fxt_joined_directory(const char *directory)
+{
 	struct fxt_parts parts = {0};
-	char *out;
-	int fd;
+	int fd = -1;
 
 	fxt_heir_await(directory);
 	if (fxt_parts_made_by_record(directory) && !fxt_parts_lock(directory)) {
@@ -56,18 +73,19 @@ int fxt_joined_directory(const char *directory)
 	if (!fxt_parts_put_together(directory))
 		return -1;
 	fxt_parts_find(&parts, directory, NULL);
-	fd = parts.count ? open_nameless() : -1;
-	if (!parts.count)
+	if (parts.count)
+		fd = join_nameless(&parts, directory);
+	else
 		fxt_error(directory, "there is no trace in this directory");
-	else if (fd < 0)
-		fxt_error(directory, "no file to join its traces in: %s", strerror(errno));
-	out = fxt_format("/proc/self/fd/%d", fd);
-	if (fd >= 0 && !fxt_join(&merge, &parts, out, NULL, true)) {
-		close(fd);
-		fd = -1;
-	}
-	free(out);
-	fxt_merge_free(&merge);
+	fxt_parts_free(&parts);
+	return fd;
+}
+
+int fxt_joined_file(const char *path)
+{
+	struct fxt_parts parts = {0};
+	int fd = fxt_parts_add(&parts, path) ? join_nameless(&parts, path) : -1;
+
 	fxt_parts_free(&parts);
 	return fd;
 }

@@ -13,4 +13,8 @@ bool fxt_parts_put_together(const char *directory);
  * fxt_trace_of_directory. */
 int fxt_joined_directory(const char *directory);
 
+/* Joins a trace alone in the same way, so that processes with one number are told apart in it. See
+ * fxt_trace_told_apart. */
+int fxt_joined_file(const char *path);
+
 #endif

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "report.h"
 #include "tools/common/command.h"
@@ -31,6 +32,7 @@ struct input {
 	const char *path;
 	struct stacks_output folded, flame;
 	bool failed;                    /* a file could not be written */
+	bool is_apart; /* processes with one number have been told apart */
 };
 
 /* Options that have no letter. */
@@ -198,22 +200,45 @@ static bool show_stacks(struct input *in, const struct fxt_report *report)
 	       !is_stdout(in->folded.path) && !is_stdout(in->flame.path);
 }
 
+static void show(struct fxt_reader *r, void *context);
+
+/* Shows the report of a trace that was made of this one by joining it, so that processes which had one number
+ * in turn are told apart. Returns false if this one is to be shown. */
+static bool show_apart(struct input *in, const struct fxt_report *report)
+{
+	char *path;
+	int fd;
+
+	if (in->is_apart || !fxt_trace_told_apart || !fxt_unseen_shares_numbers(&report->unseen, report->r))
+		return false;
+	in->is_apart = true;
+	fd = fxt_trace_told_apart(in->path);
+	if (fd < 0)
+		return false;
+	path = fxt_format("/proc/self/fd/%d", fd);
+	fxt_trace_show(path, show, in);
+	free(path);
+	close(fd);
+	return true;
+}
+
 static void show(struct fxt_reader *r, void *context)
 {
 	struct input *in = context;
+	struct fxt_frame_names *source;
 	struct fxt_report report;
 	struct stat st;
 
-	in->options.source = fxt_frame_names_open(stat(in->path, &st) == 0 ? st.st_mtime : 0);
+	source = in->options.source = fxt_frame_names_open(stat(in->path, &st) == 0 ? st.st_mtime : 0);
 	fxt_report_make(&report, r, &in->options);
-	if (!show_stacks(in, &report))
+	if (show_apart(in, &report) || !show_stacks(in, &report))
 		;
 	else if (in->options.json)
 		fxt_report_json(&report, stdout);
 	else
 		fxt_report_print(&report, stdout);
 	fxt_report_free(&report);
-	fxt_frame_names_close(in->options.source);
+	fxt_frame_names_close(source);
 }
 
 int fxt_command_report(int argc, char **argv)

@@ -22,9 +22,10 @@ struct spans {
 };
 
 struct fxt_kept_thread {
-	struct spans kept; /* when it was kept, itself or by others */
+	/* When it was kept, itself or by others; and by others within the time of `last`. NULL: never, as
+	 * nearly all threads. */
+	struct spans *kept, *last_kept;
 	struct fxt_kept_wait last;
-	struct spans last_kept; /* when it was kept by others, of the time of `last` */
 	struct fxt_flight_cause causes[CAUSES]; /* that came before the wait that they belong to */
 	unsigned cause_count;
 };
@@ -36,12 +37,16 @@ static struct fxt_kept_thread *thread_of(struct fxt_kept_times *k, uint32_t thre
 }
 
 /* Adds a time, as one with those that it overlaps. */
-static void add(struct spans *s, struct span new)
+static void add(struct spans **of, struct span new)
 {
+	struct spans *s;
 	unsigned kept = 0, oldest = 0;
 
 	if (new.from_ns >= new.to_ns)
 		return;
+	if (!*of)
+		*of = fxt_alloc(1, sizeof(**of));
+	s = *of;
 	for (unsigned i = 0; i < s->count; i++) {
 		const struct span *one = &s->list[i];
 
@@ -66,7 +71,7 @@ static uint64_t sum_within(const struct spans *s, uint64_t from_ns, uint64_t to_
 {
 	uint64_t sum_ns = 0;
 
-	for (unsigned i = 0; i < s->count; i++) {
+	for (unsigned i = 0; s && i < s->count; i++) {
 		uint64_t from = s->list[i].from_ns > from_ns ? s->list[i].from_ns : from_ns;
 		uint64_t to = s->list[i].to_ns < to_ns ? s->list[i].to_ns : to_ns;
 
@@ -79,23 +84,25 @@ static uint64_t sum_within(const struct spans *s, uint64_t from_ns, uint64_t to_
 static void inherit(struct fxt_kept_times *k, uint32_t thread, uint32_t waker, uint64_t until_ns)
 {
 	struct fxt_kept_thread *to;
-	struct spans from;
+	const struct spans *from;
 	uint64_t start_ns;
 
 	/* This may move the threads in memory. */
 	from = thread_of(k, waker)->kept;
 	to = thread_of(k, thread);
+	if (!from)
+		return;
 	start_ns = to->last.start_ns;
 	until_ns = until_ns < to->last.end_ns ? until_ns : to->last.end_ns;
-	for (unsigned i = 0; i < from.count; i++) {
-		struct span one = from.list[i];
+	for (unsigned i = 0; i < from->count; i++) {
+		struct span one = from->list[i];
 
 		one.from_ns = one.from_ns > start_ns ? one.from_ns : start_ns;
 		one.to_ns = one.to_ns < until_ns ? one.to_ns : until_ns;
 		add(&to->kept, one);
 		add(&to->last_kept, one);
 	}
-	to->last.kept_ns = sum_within(&to->last_kept, start_ns, until_ns);
+	to->last.kept_ns = sum_within(to->last_kept, start_ns, until_ns);
 }
 
 void fxt_kept_room(struct fxt_kept_times *k, const struct fxt_record *rec)
@@ -132,7 +139,8 @@ void fxt_kept_wait(struct fxt_kept_times *k, const struct fxt_reader *r, const s
 	for (unsigned i = 0; i < count; i++)
 		causes[i] = t->causes[i];
 	t->cause_count = 0;
-	t->last_kept.count = 0;
+	if (t->last_kept)
+		t->last_kept->count = 0;
 	t->last = (struct fxt_kept_wait){.offset = rec->offset,
 					 .provider = rec->provider,
 					 .start_ns = fxt_ns(rec->provider, rec->ticks),
@@ -160,11 +168,15 @@ void fxt_kept_cause(struct fxt_kept_times *k, uint32_t thread, const struct fxt_
 
 uint64_t fxt_kept_ns(const struct fxt_kept_times *k, uint32_t thread, uint64_t from_ns, uint64_t to_ns)
 {
-	return thread < k->count ? sum_within(&k->threads[thread].kept, from_ns, to_ns) : 0;
+	return thread < k->count ? sum_within(k->threads[thread].kept, from_ns, to_ns) : 0;
 }
 
 void fxt_kept_free(struct fxt_kept_times *k)
 {
+	for (size_t i = 0; i < k->count; i++) {
+		free(k->threads[i].kept);
+		free(k->threads[i].last_kept);
+	}
 	free(k->threads);
 	*k = (struct fxt_kept_times){0};
 }
