@@ -19,10 +19,13 @@ const char *const fxt_gap_texts[TEXTS] = {
 #define LITERAL(name, text) text,
 	FXT_GAP_TEXTS(LITERAL)};
 
+/* A text may stand at two indices: that of a category is registered for its events and for arguments. */
+enum { INDICES = 2 };
+
 /* This is all that is known of a program, because there may be many. */
 struct fxt_lost_program {
 	uint64_t process;               /* 0: not known */
-	uint16_t indices[TEXTS];        /* of the texts; 0: none */
+	uint16_t indices[TEXTS][INDICES];       /* of the texts; 0: none */
 };
 
 static struct fxt_lost_program *program_of(struct fxt_archive_lost *l, uint32_t id)
@@ -41,11 +44,16 @@ static void note_text(struct fxt_lost_program *program, const uint64_t *record)
 	size_t bytes = fxt_get_string_bytes(record[0]);
 
 	for (size_t i = 0; i < TEXTS; i++) {
-		if (bytes == strlen(fxt_gap_texts[i]) && memcmp(record + 1, fxt_gap_texts[i], bytes) == 0)
-			program->indices[i] = index;
-		else if (program->indices[i] == index)
-			/* It has another meaning now. */
-			program->indices[i] = 0;
+		uint16_t *of = program->indices[i];
+
+		/* The index may have had another meaning. */
+		for (size_t n = 0; n < INDICES; n++)
+			of[n] = of[n] == index ? 0 : of[n];
+		if (bytes != strlen(fxt_gap_texts[i]) || memcmp(record + 1, fxt_gap_texts[i], bytes) != 0)
+			continue;
+		if (of[0])
+			of[1] = of[0];
+		of[0] = index;
 	}
 }
 
@@ -67,7 +75,7 @@ const uint64_t *fxt_lost_text(const struct fxt_archive_lost *l, uint32_t id, uin
 	const struct fxt_lost_program *program = s ? (void *)(uintptr_t)s->value[0] : NULL;
 
 	for (size_t i = 0; program && index && i < TEXTS; i++) {
-		if (program->indices[i] != index)
+		if (program->indices[i][0] != index && program->indices[i][1] != index)
 			continue;
 		fxt_encode_string(records[i], TEXT_WORDS, 1, fxt_gap_texts[i], strlen(fxt_gap_texts[i]));
 		return records[i];
