@@ -424,6 +424,48 @@ START_TEST(sessions)
 }
 END_TEST
 
+static pthread_barrier_t together;
+
+/* Takes pages until there are none. */
+static void *take_pages(void *unused)
+{
+	struct fxt_chunk chunk;
+
+	(void)unused;
+	pthread_barrier_wait(&together);
+	while (fxt_buffer_take_page(&buffer.storage, 0, FXT_SMALL_PAGE_WORDS, &chunk))
+		;
+	return NULL;
+}
+
+/* Threads that begin at once leave room for records, however many pages of calls in progress they need and
+ * whatever the manager has granted. */
+START_TEST(pages)
+{
+	pthread_t threads[THREADS];
+	struct fxt_chunk chunk;
+	unsigned granted, i;
+
+	random_seed(5 * THREADS + (uint64_t)_i);
+	make_buffer(FXT_STREAMING, 24 * FXT_BUFFER_MIN_BYTES);
+	granted = FXT_MANAGED_LEAST_CHUNKS + (unsigned)random_below(4);
+	atomic_store(&buffer.managed->granted_chunks, granted);
+	pthread_barrier_init(&together, NULL, THREADS);
+	for (i = 0; i < THREADS; i++)
+		pthread_create(&threads[i], NULL, take_pages, NULL);
+	for (i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	pthread_barrier_destroy(&together);
+	ck_assert_uint_eq(atomic_load(&buffer.page_chunks), granted);
+	/* The first pass ends early, and the other half of the buffer has as many chunks as were granted. */
+	for (i = 0; i < FIRST_EARLY; i++)
+		ck_assert(fxt_storage_take(&buffer.storage, 0, &chunk));
+	ck_assert(!fxt_storage_take(&buffer.storage, 0, &chunk));
+	fxt_buffer_forget(&buffer);
+	close(manager_end);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("managed");
@@ -436,6 +478,7 @@ int main(void)
 	tcase_add_loop_test(test, passes, 0, 40);
 	tcase_add_loop_test(test, once_or_in_turn, 0, 2);
 	tcase_add_loop_test(test, sessions, 0, 5);
+	tcase_add_loop_test(test, pages, 0, 30);
 	suite_add_tcase(suite, test);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);

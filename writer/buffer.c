@@ -330,13 +330,13 @@ static bool take_chunk_of_pages(struct fxt_buffer *buffer, uint64_t now_ns, stru
 	uint32_t most = buffer->managed ? fxt_managed_page_chunks(buffer) : buffer->limit / 2;
 
 	/* A buffer whose chunks are used again keeps room for events, because pages are not given back before
-	 * their thread has ended. */
-	if ((buffer->mode == FXT_CIRCULAR || buffer->managed) &&
-	    atomic_load_explicit(&buffer->page_chunks, memory_order_relaxed) >= most)
+	 * their thread has ended. It is counted before it is taken, as many threads may come here at once. */
+	if ((atomic_fetch_add_explicit(&buffer->page_chunks, 1, memory_order_relaxed) >= most &&
+	     (buffer->mode == FXT_CIRCULAR || buffer->managed)) ||
+	    !fxt_storage_take(&buffer->storage, now_ns, taken)) {
+		atomic_fetch_sub_explicit(&buffer->page_chunks, 1, memory_order_relaxed);
 		return false;
-	if (!fxt_storage_take(&buffer->storage, now_ns, taken))
-		return false;
-	atomic_fetch_add_explicit(&buffer->page_chunks, 1, memory_order_relaxed);
+	}
 	/* This is stored before any thread has a page of the chunk. */
 	atomic_store_explicit(&buffer->past[taken->number].is_pages, true, memory_order_release);
 	/* A manager reads each page by itself from here on. */

@@ -225,6 +225,19 @@ static void free_rest(struct fxt_client *p, uint32_t chunks)
 		p->grant.most_chunks = p->grant.chunks;
 }
 
+/* Returns the fewest chunks of each half among which the provider finds `least` that have no pages of calls
+ * in progress. Threads keep those as long as they live. */
+static uint32_t beside_pages(const struct fxt_client *p, uint32_t least)
+{
+	uint32_t half = p->chunks / 2, found[2] = {0}, chunks;
+
+	for (chunks = 0; chunks < p->grant.chunks && (found[0] < least || found[1] < least); chunks++)
+		for (uint32_t i = 0; i < 2; i++)
+			found[i] += fxt_managed_state_of(atomic_load(&p->table[i * half + chunks])) !=
+				    FXT_MANAGED_PAGES;
+	return chunks;
+}
+
 void fxt_memory_take_back(struct fxt_session *session, uint64_t now_ns)
 {
 	for (size_t i = 0; i < session->count; i++) {
@@ -235,9 +248,10 @@ void fxt_memory_take_back(struct fxt_session *session, uint64_t now_ns)
 		if (!p->memory || session->config.mode != FXT_BUFFERING_STREAMING)
 			continue;
 		if (is_idle && p->grant.chunks > p->grant.least_chunks)
-			set(p, p->grant.least_chunks);
+			set(p, beside_pages(p, p->grant.least_chunks));
 		else if (is_slow && p->grant.chunks > USUAL_CHUNKS && p->grant.chunks > p->grant.least_chunks)
-			set(p, p->grant.least_chunks > USUAL_CHUNKS ? p->grant.least_chunks : USUAL_CHUNKS);
+			set(p, beside_pages(p, p->grant.least_chunks > USUAL_CHUNKS ? p->grant.least_chunks
+										    : USUAL_CHUNKS));
 		if (is_idle)
 			free_rest(p, FXT_MANAGED_FIRST_CHUNKS);
 		else if (is_slow)
