@@ -32,7 +32,7 @@ for name in $names; do
 	if ! (cd "$work/tree" && ls agent/*/*.c writer/*.c interpose/functions/*.c tests/model/*.c |
 		xargs -P 2 -n 12 ${CC-cc} -c $flags -DFXT_CHECKING \
 		-D_GNU_SOURCE= -I"$abs_top_builddir" -iquote . -iquote writer) ||
-		! ${CC-cc} -o "$work/model" "$work"/tree/*.o -pthread; then
+		! ${CC-cc} -o "$work/model" "$work"/tree/*.o -pthread -Wl,-T,agent/tables.ld; then
 		echo "plants: $name does not build"
 		failed=1
 		continue
