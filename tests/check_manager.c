@@ -528,8 +528,8 @@ START_TEST(test_grants)
 				for (uint32_t k = 0; k < had[i] && _i % 4 > 1; k++) {
 					uint64_t first = rand_below(&state, 2) * (clients[i]->chunks / 2);
 
-					clients[i]->table[first + k] = rand_below(&state, 8) ? FXT_MANAGED_FREE
-											      : FXT_MANAGED_PAGES;
+					clients[i]->table[first + k] =
+						rand_below(&state, 8) ? FXT_MANAGED_FREE : FXT_MANAGED_PAGES;
 				}
 			}
 			fxt_memory_take_back(&run, fxt_now_ns() + UINT64_C(10000000000));

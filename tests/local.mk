@@ -478,12 +478,12 @@ EXTRA_DIST += tests/functions/args.c tests/functions/coroutines.c tests/function
 TESTS += $(E2E_TESTS)
 EXTRA_DIST += $(E2E_TESTS) $(E2E_HELPERS)
 
-# Runs all tests once `make check TESTS=` has built them: those of single parts JOBS at a time, then those from
-# end to end that compare what programs do, and not when, and then the others one after the other. Some of
-# these need every core to provoke contention. The longest come first.
+# Runs all tests once `make check TESTS=` has built them: those of single parts JOBS at a time, then those
+# from end to end that compare what programs do, and not when, and then the others one after the other. Some
+# of these need every core to provoke contention. The longest come first.
 JOBS = 1
-SIDE_BY_SIDE = $(patsubst %,tests/e2e/%.sh,hosts_process hosts_same hosts_seccomp hostile entries early foreign \
-	functions hosts_libraries hosts_limits plt versions arguments loader config)
+SIDE_BY_SIDE = $(patsubst %,tests/e2e/%.sh,hosts_process hosts_same hosts_seccomp hostile entries early \
+	foreign functions hosts_libraries hosts_limits plt versions arguments loader config)
 .PHONY: check-in-turn
 check-in-turn:
 	@status=0; \
