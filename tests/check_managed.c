@@ -449,7 +449,7 @@ START_TEST(pages)
 	random_seed(5 * THREADS + (uint64_t)_i);
 	make_buffer(FXT_STREAMING, 24 * FXT_BUFFER_MIN_BYTES);
 	granted = FXT_MANAGED_LEAST_CHUNKS + (unsigned)random_below(4);
-	atomic_store(&buffer.managed->granted_chunks, granted);
+	atomic_store(&buffer.header->granted_chunks, granted);
 	pthread_barrier_init(&together, NULL, THREADS);
 	for (i = 0; i < THREADS; i++)
 		pthread_create(&threads[i], NULL, take_pages, NULL);
