@@ -24,7 +24,7 @@ static struct fxt_buffer buffer;
 static int manager_end;
 static char path[FXT_PATH_BYTES];
 
-/* What a thread has recorded, and how often each record was found. */
+/* This is what a thread has recorded, and how often each record was found. */
 static struct marks {
 	pthread_t thread;
 	unsigned count;
@@ -362,7 +362,7 @@ START_TEST(any_moment)
 			found += marks[i].found[k];
 		}
 	}
-	/* What a killed child has overwritten in a ring is not in `overwritten` here. */
+	/* `overwritten` lacks what a killed child has overwritten in a ring. */
 	if (mode != FXT_CIRCULAR)
 		ck_assert_uint_eq(found, put_all);
 	else if (!has_victims)

@@ -5,7 +5,7 @@
 
 struct sock_fprog;
 
-/* What was so before a filter was expected. */
+/* This was so before a filter was expected. */
 struct fxt_before_filter {
 	unsigned forbidden;
 	unsigned suspended;             /* enum fxt_suspension: what this filter alone suspends */

@@ -69,7 +69,7 @@ static pid_t wait_for(pid_t pid)
 	return pid;
 }
 
-/* What a child is. It does not return. */
+/* Does what a child of this kind does. It does not return. */
 static void be(int kind)
 {
 	char text[32];

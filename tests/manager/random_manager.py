@@ -503,14 +503,15 @@ def one(rnd, name):
         os.chdir("..")
 
 
-def main(seed, sessions, first="0"):
+def play_all(tool, one, seed, sessions, first="0"):
+    """Plays sessions from number `first` on, each in a directory of its own. `tool` is the program's name."""
     sums = [0, 0, 0, 0]
     for i in range(int(first), int(first) + int(sessions)):
         name, began = f"session.{i}", time.monotonic()
         try:
             said = one(random.Random(f"{seed}.{i}"), name)
         except seen.Fault as fault:
-            sys.exit(f"random_manager.py {seed} 1 {i}: {fault}")
+            sys.exit(f"{tool} {seed} 1 {i}: {fault}")
         if os.environ.get("LOUD"):
             print(i, said, round(time.monotonic() - began, 2), file=sys.stderr, flush=True)
         sums = [a + b for a, b in zip(sums, said)]
@@ -522,4 +523,4 @@ def main(seed, sessions, first="0"):
 if __name__ == "__main__":
     if len(sys.argv) not in (3, 4):
         sys.exit(__doc__)
-    main(*sys.argv[1:])
+    play_all("random_manager.py", one, *sys.argv[1:])

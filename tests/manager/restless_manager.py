@@ -14,7 +14,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import seen_provider as seen
-from random_manager import Session
+from random_manager import Session, play_all
 from rounds_program import Program, compare, noted
 from seen_provider import STOP, need
 
@@ -109,23 +109,7 @@ def one(rnd, name):
         os.chdir("..")
 
 
-def main(seed, sessions, first="0"):
-    sums = [0, 0, 0, 0]
-    for i in range(int(first), int(first) + int(sessions)):
-        name, began = f"session.{i}", time.monotonic()
-        try:
-            said = one(random.Random(f"{seed}.{i}"), name)
-        except seen.Fault as fault:
-            sys.exit(f"restless_manager.py {seed} 1 {i}: {fault}")
-        if os.environ.get("LOUD"):
-            print(i, said, round(time.monotonic() - began, 2), file=sys.stderr, flush=True)
-        sums = [a + b for a, b in zip(sums, said)]
-        os.environ.get("KEEP") or subprocess.run(["rm", "-r", name], check=True)
-    print(f"{sessions} sessions, seed {seed}: {sums[0]} calls, {sums[1]} of them surely in a window, "
-          f"{sums[2]} of these missing, {sums[3]} found")
-
-
 if __name__ == "__main__":
     if len(sys.argv) not in (3, 4):
         sys.exit(__doc__)
-    main(*sys.argv[1:])
+    play_all("restless_manager.py", one, *sys.argv[1:])

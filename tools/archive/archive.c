@@ -262,7 +262,7 @@ static void give_back(const struct fxt_archive *a)
 /* Writes bytes to the file, all of them or none. */
 static void write_all(struct fxt_archive *a, const unsigned char *data, size_t bytes)
 {
-	/* What tells of losses goes into the space that is spare. */
+	/* Records that tell of losses go into the space that is spare. */
 	int error = a->has_failed || a->tells_lost ? 0 : reserve(a, bytes);
 	size_t done = 0;
 
@@ -361,7 +361,7 @@ bool fxt_archive_resume(struct fxt_archive *a)
 {
 	if (!a->has_failed || !fxt_archive_has_room(a))
 		return false;
-	/* What is in the block is lost as well. */
+	/* The records in the block are lost as well. */
 	fxt_archive_flush(a);
 	tell_lost(a);
 	fxt_archive_go_on(a);

@@ -77,13 +77,13 @@ void fxt_open_lifetimes_other(struct fxt_open_lifetimes *l, uint64_t pid, uint64
 void fxt_open_lifetimes_ended(struct fxt_open_lifetimes *l, uint64_t pid, uint64_t at_ns, bool by_signal)
 {
 	l->ends = fxt_grow(l->ends, &l->end_capacity, l->end_count + 1, sizeof(*l->ends));
-	l->ends[l->end_count++] = (struct fxt_process_end){pid, at_ns, by_signal, false};
+	l->ends[l->end_count++] = (struct fxt_process_moment){pid, at_ns, by_signal, false};
 }
 
 void fxt_open_lifetimes_born(struct fxt_open_lifetimes *l, uint64_t pid, uint64_t at_ns)
 {
 	l->births = fxt_grow(l->births, &l->birth_capacity, l->birth_count + 1, sizeof(*l->births));
-	l->births[l->birth_count++] = (struct fxt_process_birth){pid, at_ns};
+	l->births[l->birth_count++] = (struct fxt_process_moment){.pid = pid, .at_ns = at_ns};
 }
 
 /* A process ends with the last of its threads, the first of which may have ended long before. */
@@ -94,7 +94,7 @@ void fxt_open_lifetimes_kernel(struct fxt_open_lifetimes *l, uint64_t pid, uint6
 	 * kernel gives the number of a process that is over to another one much later. */
 	enum { EXEC_NS = 1000000000 };
 	struct fxt_slot *s = fxt_map_find(&l->kernel_ends, pid, 0);
-	struct fxt_process_end *last = s ? &l->ends[s->value[0] - 1] : NULL;
+	struct fxt_process_moment *last = s ? &l->ends[s->value[0] - 1] : NULL;
 	bool fresh;
 
 	if (!has_ended) {
@@ -196,45 +196,23 @@ static int by_begin(const void *a, const void *b)
 	return compare(x->pid, x->begin_ns, y->pid, y->begin_ns);
 }
 
-static int by_end(const void *a, const void *b)
+static int by_moment(const void *a, const void *b)
 {
-	const struct fxt_process_end *x = a, *y = b;
+	const struct fxt_process_moment *x = a, *y = b;
 
 	return compare(x->pid, x->at_ns, y->pid, y->at_ns);
 }
 
-static int by_birth(const void *a, const void *b)
+/* Returns the place of the first of these moments of that process at this time or later, or a place that has
+ * none. They are in order. */
+static size_t first_at(const struct fxt_process_moment *list, size_t count, uint64_t pid, uint64_t from_ns)
 {
-	const struct fxt_process_birth *x = a, *y = b;
-
-	return compare(x->pid, x->at_ns, y->pid, y->at_ns);
-}
-
-/* Returns when another process got the number of one that had ended by then; UINT64_MAX: not known. */
-static uint64_t born_again_ns(const struct fxt_open_lifetimes *l, uint64_t pid, uint64_t from_ns)
-{
-	size_t low = 0, high = l->birth_count;
+	size_t low = 0, high = count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (compare(l->births[middle].pid, l->births[middle].at_ns, pid, from_ns) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < l->birth_count && l->births[low].pid == pid ? l->births[low].at_ns : UINT64_MAX;
-}
-
-/* Returns the place of the first end of that process after this time, or a place that has none. */
-static size_t first_end(const struct fxt_open_lifetimes *l, uint64_t pid, uint64_t from_ns)
-{
-	size_t low = 0, high = l->end_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (compare(l->ends[middle].pid, l->ends[middle].at_ns, pid, from_ns) < 0)
+		if (compare(list[middle].pid, list[middle].at_ns, pid, from_ns) < 0)
 			low = middle + 1;
 		else
 			high = middle;
@@ -242,13 +220,27 @@ static size_t first_end(const struct fxt_open_lifetimes *l, uint64_t pid, uint64
 	return low;
 }
 
+/* Returns when another process got the number of one that had ended by then; UINT64_MAX: not known. */
+static uint64_t born_again_ns(const struct fxt_open_lifetimes *l, uint64_t pid, uint64_t from_ns)
+{
+	size_t i = first_at(l->births, l->birth_count, pid, from_ns);
+
+	return i < l->birth_count && l->births[i].pid == pid ? l->births[i].at_ns : UINT64_MAX;
+}
+
+/* Returns the place of the first end of that process after this time, or a place that has none. */
+static size_t first_end(const struct fxt_open_lifetimes *l, uint64_t pid, uint64_t from_ns)
+{
+	return first_at(l->ends, l->end_count, pid, from_ns);
+}
+
 /* Finds the end of the program's process. Returns false if it is not known. The kernel knows when that was,
  * and the others know how it came, but tell of it a little earlier or later. */
 static bool find_end(const struct fxt_open_lifetimes *l, const struct fxt_ended_program *program,
-		     struct fxt_process_end *found, const char **by)
+		     struct fxt_process_moment *found, const char **by)
 {
 	size_t low = first_end(l, program->pid, program->begin_ns);
-	const struct fxt_process_end *first, *kernel = NULL, *other = NULL;
+	const struct fxt_process_moment *first, *kernel = NULL, *other = NULL;
 
 	if (program->still_runs || low == l->end_count || l->ends[low].pid != program->pid)
 		return false;
@@ -307,7 +299,7 @@ static size_t parts_of_one(const struct fxt_open_lifetimes *l, size_t first)
 /* The time and manner in which a program was over. */
 struct over {
 	uint64_t executed_ns;           /* when it executed another program; 0: it did not */
-	const struct fxt_process_end *end;              /* the end of its process, or NULL */
+	const struct fxt_process_moment *end;              /* the end of its process, or NULL */
 	const char *by;                 /* what ended the process */
 	uint64_t before_ns;             /* the next program had begun by then */
 	size_t later_parts;             /* so many that follow in the list are of the same program */
@@ -415,7 +407,7 @@ static bool close_program(struct fxt_open_lifetimes *l, const struct fxt_ended_p
 {
 	const struct fxt_ended_program *last = program + parts - 1, *next = last + 1;
 	struct over over = {.before_ns = UINT64_MAX, .later_parts = parts};
-	struct fxt_process_end end;
+	struct fxt_process_moment end;
 	bool ok = true;
 
 	if (next == l->programs + l->program_count || next->pid != last->pid ||
@@ -449,9 +441,9 @@ bool fxt_open_lifetimes_close(struct fxt_open_lifetimes *l, fxt_open_lifetimes_p
 		qsort(l->programs, l->program_count, sizeof(*l->programs), by_begin);
 	fxt_thread_moments_sort(&l->others);
 	if (l->end_count)
-		qsort(l->ends, l->end_count, sizeof(*l->ends), by_end);
+		qsort(l->ends, l->end_count, sizeof(*l->ends), by_moment);
 	if (l->birth_count)
-		qsort(l->births, l->birth_count, sizeof(*l->births), by_birth);
+		qsort(l->births, l->birth_count, sizeof(*l->births), by_moment);
 	for (size_t i = 0; i < l->program_count; i += parts) {
 		parts = parts_of_one(l, i);
 		if (!close_program(l, &l->programs[i], parts, put, context))

@@ -62,12 +62,10 @@ struct fxt_ended_program {
 	struct fxt_map ended;           /* the ids of lifetimes that end here and have begun elsewhere */
 };
 
-struct fxt_process_birth {
+/* When a process was born or ended. */
+struct fxt_process_moment {
 	uint64_t pid, at_ns;
-};
-
-struct fxt_process_end {
-	uint64_t pid, at_ns;
+	/* of ends: */
 	bool by_signal;
 	bool by_kernel;                 /* the kernel says so: it is the true end, and not how it came */
 };
@@ -90,9 +88,9 @@ struct fxt_open_lifetimes {
 	struct fxt_thread_moments others;
 	struct fxt_ended_program *programs;
 	size_t program_count, program_capacity;
-	struct fxt_process_end *ends;
+	struct fxt_process_moment *ends;
 	size_t end_count, end_capacity;
-	struct fxt_process_birth *births; /* of children with a number that a child had before */
+	struct fxt_process_moment *births; /* of children with a number that a child had before */
 	size_t birth_count, birth_capacity;
 	bool has_numbers_again; /* a process that ended has left its number to another one */
 	struct fxt_map kernel_ends;     /* pid -> its last end by the kernel: place in `ends` plus 1 */
