@@ -31,4 +31,10 @@ static inline bool fxt_reaches(struct fxt_reach *reach, const void *at)
 	return reach->readable;
 }
 
+/* Tells whether the pointer at `at` can be read, which may lie on two pages. */
+static inline bool fxt_reaches_pointer(struct fxt_reach *reach, const void *at)
+{
+	return fxt_reaches(reach, at) && fxt_reaches(reach, (const char *)at + sizeof(void *) - 1);
+}
+
 #endif

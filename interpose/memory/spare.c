@@ -69,11 +69,12 @@ static long map(struct fxt_by_number *call, struct fxt_range range)
 		errno = replaces ? ENOMEM : EEXIST;
 		return -1;
 	}
-	for (; left.from < left.end; left.from = ours.end) {
-		ours = fxt_place_first(left);
-		if (left.from < ours.from && make(call, left.from, ours.from) == -1) {
+	/* The last part comes first, because the kernel refuses all of a range that ends beyond its memory. */
+	for (; left.from < left.end; left.end = ours.from) {
+		ours = fxt_place_last(left);
+		if (ours.end < left.end && make(call, ours.end, left.end) == -1) {
 			if (!replaces)
-				take_back((struct fxt_range){range.from, left.from});
+				take_back((struct fxt_range){left.end, range.end});
 			return -1;
 		}
 		fxt_place_claim(ours, true);

@@ -23,12 +23,12 @@ union address {
 };
 
 size_t fxt_address_given(const struct fxt_thread *thread, const struct sockaddr *address, socklen_t length,
-			 int failure)
+			 bool failed)
 {
-	if (!address || length < sizeof(sa_family_t) || length > sizeof(union address) || failure == EFAULT)
+	if (!address || length < sizeof(sa_family_t) || length > sizeof(union address))
 		return 0;
-	/* If the call failed, the kernel need not have read the address: connect(-1, bad, 16) is EBADF. */
-	if (failure && !fxt_readable(thread, address, length))
+	/* A call that failed need not have read the address: connect(-1, bad, 16) is EBADF. */
+	if (failed && !fxt_readable(thread, address, length))
 		return 0;
 	return length;
 }

@@ -34,11 +34,11 @@ static inline const struct sockaddr *fxt_sockaddr(const void *argument)
 }
 
 /* These return how many bytes of an address may be looked at; 0: none. fxt_address_given() is for an address
- * that was given to a call, and is called after it; the call ended with `failure`. For an address that a call
+ * that was given to a call, and is called after it; `failed` says how it ended. For an address that a call
  * returns, fxt_address_room() is called before it, and returns how much the kernel fills at most;
  * fxt_address_returned() takes that and the length that the kernel reports. */
 size_t fxt_address_given(const struct fxt_thread *thread, const struct sockaddr *address, socklen_t length,
-			 int failure);
+			 bool failed);
 size_t fxt_address_room(const struct fxt_thread *thread, const struct sockaddr *address,
 			const socklen_t *length);
 size_t fxt_address_returned(size_t room, const socklen_t *length, int failure);
@@ -91,7 +91,7 @@ struct fxt_fd_detail fxt_address_own(char text[FXT_ADDRESS_TEXT_BYTES], size_t t
 #define COUNT_ADDR 0
 #define WORDS_ADDR(name) FXT_ADDRESS_WORDS
 #define MEASURE_ADDR(name) \
-	size_t name##_bytes = fxt_address_given(thread_, fxt_sockaddr(&name), addrlen, failure_);
+	size_t name##_bytes = fxt_address_given(thread_, fxt_sockaddr(&name), addrlen, result_ < 0);
 #define PUT_ADDR(name)                                                               \
 	if (name##_bytes) {                                                          \
 		at_ = fxt_put_address(at_, fxt_sockaddr(&name), name##_bytes);       \

@@ -33,6 +33,7 @@
 
 enum {
 	WAITS_MS = 100,
+	KNOWN_WAITS_MS = 60000,                 /* for a call that did not wait in the other run */
 	LINE_BYTES = 400,
 	ARGUMENTS = 7,                          /* getnameinfo() has so many */
 	PAGE = 4096,
@@ -62,17 +63,20 @@ static const struct call calls[] = {
 };
 
 /* These are not called: the child of vfork() and clone() may share its parent's stack, a new thread may crash
- * before or after its creator reports, a name to look up is asked of servers, and an alarm may come in
- * time. */
+ * before or after its creator reports, a name to look up is asked of servers, an alarm may come in time, and
+ * lio_listio() makes room on the stack for as many requests as it is told, even for fewer than none. */
 static const char *const left_out[] = {
 	"vfork", "__vfork", "clone", "__clone", "pthread_create", "thrd_create", "getaddrinfo",
-	"getaddrinfo_a", "ualarm",
+	"getaddrinfo_a", "ualarm", "lio_listio", "lio_listio64",
 };
 
 /* Functions without a row that says so. */
 static const char *const returns_nothing[] = {
 	"free", "cfree", "__libc_free", "closefrom", "syslog", "__syslog_chk", "warn", "warnx",
 };
+
+/* What these return is chance. */
+static const char *const returns_chance[] = {"arc4random", "arc4random_uniform"};
 
 /* Memory of a call's arguments, at an address that is the same in each run. */
 static char *const memory = (char *)0x100000000000;
@@ -88,7 +92,7 @@ static struct report {
 } *report;
 
 /* Descriptors that a call may be given, whatever else the process has open. */
-enum { NOWHERE_FD = 20, FOLDER_FD, CONTENTS_FD, SOCKET_FD, PEER_FD };
+enum { NOWHERE_FD = 20, FOLDER_FD, CONTENTS_FD, SOCKET_FD, PEER_FD, TABLE = 1024 };
 
 /* -- Arguments ------------------------------------------------------------------------------------- */
 
@@ -108,8 +112,9 @@ static void make_memory(void)
 	mprotect(memory + NOTHING * PAGE, PAGE, PROT_NONE);
 }
 
-/* `streams` says whether it may be one of the C library, whose address is another one in each run. */
-static long random_pointer(bool streams)
+/* `streams` says whether it may be one of the C library, whose address is another one in each run. At least
+ * `whole` bytes can be read where any can. */
+static long random_pointer(bool streams, long whole)
 {
 	static const long few[] = {0, 0, 0, 1, -1, (long)0x8000000000000000};
 	size_t k = random_below(COUNT(few) + PAGES + 2);
@@ -118,7 +123,7 @@ static long random_pointer(bool streams)
 		return few[k];
 	k -= COUNT(few);
 	if (k < NOTHING)
-		return (long)memory + (long)k * PAGE + (k == EDGE ? PAGE - 1 - (long)random_below(40) : 0);
+		return (long)memory + (long)k * PAGE + (k == EDGE ? PAGE - whole - (long)random_below(40) : 0);
 	if (k == NOTHING)
 		return (long)memory + NOTHING * PAGE;
 	return streams ? (long)(random_below(2) ? stdin : stdout) : 0;
@@ -146,6 +151,13 @@ static bool has_word(const char *text, size_t bytes, const char *word)
 	return false;
 }
 
+/* Returns how much of what a parameter points to is there, if anything is. A lock is whole, because it is
+ * tried before it is waited for, and the two functions of the C library do not look at the same members. */
+static long whole_bytes(const char *parameter, size_t bytes)
+{
+	return parameter && has_word(parameter, bytes, "pthread_rwlock_t") ? (long)sizeof(pthread_rwlock_t) : 1;
+}
+
 /* Sets the arguments of the call in its round. */
 static void choose(const struct call *call, unsigned round, long arguments[ARGUMENTS])
 {
@@ -164,7 +176,8 @@ static void choose(const struct call *call, unsigned round, long arguments[ARGUM
 			arguments[i] = pointer && at ? 1 : -1;
 		else
 			arguments[i] = !pointer ? random_integer()
-						: random_pointer(at && has_word(at, bytes, "FILE"));
+						: random_pointer(at && has_word(at, bytes, "FILE"),
+								 whole_bytes(at, bytes));
 		if (has_word(at ? at : "", bytes, "pid_t") || has_word(at ? at : "", bytes, "pgrp"))
 			arguments[i] = round > 1 && random_below(2) ? INT_MAX : 0;
 		at = end && end[1] == ',' ? end + 1 : NULL;
@@ -189,6 +202,9 @@ static void make_descriptors(void)
 	dup2(contents, CONTENTS_FD);
 	dup2(sockets[0], SOCKET_FD);
 	dup2(sockets[1], PEER_FD);
+	/* The kernel's table has the same size with the agent's descriptors, and select() looks at no others. */
+	if (fcntl(contents, F_DUPFD_CLOEXEC, TABLE - 10) < 0)
+		exit(99);
 }
 
 /* -- A call ------------------------------------------------------------------------------------------ */
@@ -281,7 +297,7 @@ static void show_value(const struct call *call, char *text, size_t room)
 	bool is_void = call->type ? !strcmp(call->type, "void")
 				  : is_among(call->name, returns_nothing, COUNT(returns_nothing));
 
-	if (!report->returned || is_void) {
+	if (!report->returned || is_void || is_among(call->name, returns_chance, COUNT(returns_chance))) {
 		snprintf(text, room, "-");
 		return;
 	}
@@ -330,8 +346,9 @@ static char *read_known(const char *path)
 	return text;
 }
 
-/* Returns whether the next line of the other run says that this call waits. */
-static bool known_to_wait(const char *name)
+/* Returns for how long the call may wait, from the next line of the other run; 0: it waited there, and is not
+ * made. A function that was absent there may wait, and says nothing. */
+static int known_limit_ms(const char *name)
 {
 	size_t bytes = strlen(name);
 	const char *line = known;
@@ -341,7 +358,8 @@ static bool known_to_wait(const char *name)
 		fprintf(stderr, "the other run is of another seed: %s\n", name);
 		exit(99);
 	}
-	return !strncmp(line + bytes, "|waits", 6);
+	line += bytes;
+	return !strncmp(line, "|waits|", 7) ? 0 : !strncmp(line, "|exit 98|", 9) ? WAITS_MS : KNOWN_WAITS_MS;
 }
 
 /* Writes the call as C would have it. The addresses of streams differ between runs. */
@@ -367,6 +385,7 @@ static void try(const struct call *call, unsigned round)
 {
 	char name[LINE_BYTES / 2];
 	long a[ARGUMENTS];
+	int limit_ms = WAITS_MS;
 	pid_t child;
 
 	choose(call, round, a);
@@ -374,15 +393,21 @@ static void try(const struct call *call, unsigned round)
 		return;
 	describe(call, a, name, sizeof(name));
 	memset(report, 0, sizeof(*report));
-	if (known && known_to_wait(name)) {
+	if (known)
+		limit_ms = known_limit_ms(name);
+	if (!limit_ms) {
 		show(call, name, -1);
 		return;
 	}
+	/* No call finds what another one has written, or where it has read to. */
+	if (ftruncate(NOWHERE_FD, 0) || lseek(NOWHERE_FD, 0, SEEK_SET) || lseek(FOLDER_FD, 0, SEEK_SET) ||
+	    lseek(CONTENTS_FD, 0, SEEK_SET))
+		exit(99);
 	fflush(stdout);
 	child = fork();
 	if (!child)
 		make(call, a);
-	show(call, name, await(child, known ? 60000 : WAITS_MS));
+	show(call, name, await(child, limit_ms));
 }
 
 int main(int argc, char **argv)

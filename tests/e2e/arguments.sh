@@ -25,7 +25,7 @@ differences()
 		next
 	}
 	$1 != name[FNR] { print "another call: " $1; exit }
-	!agree[FNR] || $2 == "waits" || ended[FNR] == "exit 98" { next }
+	!agree[FNR] || ended[FNR] == "waits" || ended[FNR] == "exit 98" { next }
 	{ compared++ }
 	ended[FNR] != $2 { print $1 ": bare " ended[FNR] ", traced " $2; next }
 	same_value[FNR] && value[FNR] != $3 { print $1 ": bare " value[FNR] ", traced " $3; next }
