@@ -5,6 +5,7 @@
 #define FXT_REACH_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "writer/storage.h"
@@ -31,10 +32,10 @@ static inline bool fxt_reaches(struct fxt_reach *reach, const void *at)
 	return reach->readable;
 }
 
-/* Tells whether the pointer at `at` can be read, which may lie on two pages. */
-static inline bool fxt_reaches_pointer(struct fxt_reach *reach, const void *at)
+/* Tells whether `bytes` (1 to a page) from `at` on can be read. */
+static inline bool fxt_reaches_all(struct fxt_reach *reach, const void *at, size_t bytes)
 {
-	return fxt_reaches(reach, at) && fxt_reaches(reach, (const char *)at + sizeof(void *) - 1);
+	return fxt_reaches(reach, at) && fxt_reaches(reach, (const char *)at + bytes - 1);
 }
 
 #endif

@@ -414,7 +414,7 @@ static struct lack look_at(char *const *environment, bool is_sanitized)
 			    .forbidden = tells_forbidden(), .readable = true};
 
 	for (; environment && lack.readable; lack.count++) {
-		lack.readable = fxt_reaches_pointer(&array, environment + lack.count);
+		lack.readable = fxt_reaches_all(&array, environment + lack.count, sizeof(*environment));
 		if (!lack.readable || !environment[lack.count])
 			break;
 		lack.readable = fxt_reaches(&texts, environment[lack.count]);

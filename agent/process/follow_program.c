@@ -418,13 +418,18 @@ struct action {
 /* Goes where the child will be when it executes the program. Returns false if that cannot be known. */
 static bool do_actions(struct look *l)
 {
-	const struct action *actions = (const struct action *)(const void *)l->actions->__actions;
+	const struct action *actions;
+	struct fxt_reach reach = {0};
 	bool changed = false;
 	int i, fd, before;
 
-	if (l->actions->__used < 0 || l->actions->__used > MAX_ACTIONS)
+	if (!fxt_reaches_all(&reach, l->actions, sizeof(*l->actions)) || l->actions->__used < 0 ||
+	    l->actions->__used > MAX_ACTIONS)
 		return false;
+	actions = (const struct action *)(const void *)l->actions->__actions;
 	for (i = 0; i < l->actions->__used; i++) {
+		if (!fxt_reaches_all(&reach, &actions[i], sizeof(actions[i])))
+			return false;
 		if (actions[i].kind == DO_DUP2 || actions[i].kind == DO_OPEN)
 			changed = true;
 		if (actions[i].kind != DO_CHDIR && actions[i].kind != DO_FCHDIR)

@@ -121,6 +121,9 @@ bool fxt_spare_refuses_resize(const void *old_address, size_t old_size, const vo
 	const struct fxt_range of = {(uintptr_t)old_address, (uintptr_t)old_address + old_size + !old_size};
 	const struct fxt_range to = {(uintptr_t)new_address, (uintptr_t)new_address + new_size};
 
+	/* The kernel refuses what reaches into its own half of the addresses. */
+	if ((intptr_t)of.end < 0)
+		return false;
 	if (!fxt_range_is_empty(fxt_place_first(of)))
 		errno = EFAULT;         /* The program has nothing there. */
 	else if (!fxt_range_is_empty(to) && !fxt_range_is_empty(fxt_place_first(to)))

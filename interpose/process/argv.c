@@ -17,7 +17,7 @@ struct walk {
 
 static void to_argument(struct walk *walk, char *const *argument)
 {
-	bool readable = argument && fxt_reaches_pointer(&walk->array, argument);
+	bool readable = argument && fxt_reaches_all(&walk->array, argument, sizeof(*argument));
 
 	walk->argument = readable && *argument ? argument : NULL;
 	walk->at = walk->argument ? *argument : NULL;
