@@ -22,17 +22,21 @@
 #include "tools/common/kernel_clock.h"
 #include "tools/common/message.h"
 
-enum { MOST_WAITING = 256, MOST_SEEN = 1024 };
+enum { MOST_WAITING = 1024, MOST_SEEN = 2048 };
 
-/* How long the bystander may get a signal after fxt record, or before. */
-static const uint64_t MOMENT_NS = 20000000;
+/* How long the bystander may get a signal after fxt record, or before. Who sends to one process after the
+ * other may lose the processor in between. */
+static const uint64_t MOMENT_NS = 100000000;
 
+/* A signal that fxt record has got: it was sent between two times, the second of which is when it was
+ * taken. */
 struct waiting {
 	siginfo_t info;
-	uint64_t at_ns;
+	uint64_t after_ns, at_ns;
 	bool has_reached;               /* the bystander has got it, and so has the child */
 };
 
+/* A signal that the bystander has got, at at_ns or before. */
 struct seen {
 	struct fxt_seen_signal signal;
 	uint64_t at_ns;
@@ -47,7 +51,8 @@ struct fxt_signals {
 	pthread_mutex_t lock;           /* of the child, which may end, and of the bystander */
 	volatile pid_t child;           /* 0: it has ended */
 	struct fxt_descendants *descendants;
-	/* of the thread alone, the oldest first */
+	uint64_t empty_ns;              /* when no signal was left to take; of the thread alone, as what follows */
+	/* the oldest first */
 	struct waiting waiting[MOST_WAITING];
 	size_t waiting_count;
 	struct seen seen[MOST_SEEN];
@@ -125,39 +130,66 @@ static void send_on(struct fxt_signals *s, const siginfo_t *info)
 	}
 }
 
-/* Asks the bystander, and notes which of the signals that wait it has got too. One that it has got before fxt
- * record is remembered for a moment. */
-static void ask(struct fxt_signals *s, uint64_t now_ns)
+/* Forgets what the bystander has got too long ago to be the same as a signal that is still to be taken. */
+static void forget(struct fxt_signals *s)
 {
-	struct fxt_seen_signal fresh[FXT_BYSTANDER_MOST];
-	size_t count, kept = 0, i, k;
+	size_t kept = 0, i;
 
 	for (i = 0; i < s->seen_count; i++)
-		if (s->seen[i].at_ns + 2 * MOMENT_NS > now_ns)
+		if (s->seen[i].at_ns + MOMENT_NS > s->empty_ns)
 			s->seen[kept++] = s->seen[i];
 	s->seen_count = kept;
-	do {
-		count = fxt_bystander_ask(&s->bystander, fresh);
-		for (i = 0; i < count && s->seen_count < MOST_SEEN; i++)
-			s->seen[s->seen_count++] = (struct seen){fresh[i], now_ns};
-	} while (count == FXT_BYSTANDER_MOST);
-	for (i = 0; i < s->waiting_count; i++) {
-		struct waiting *one = &s->waiting[i];
+}
 
-		for (k = 0; k < s->seen_count && !one->has_reached; k++)
-			one->has_reached = s->seen[k].signal.number == one->info.si_signo &&
-					   s->seen[k].signal.sender == one->info.si_pid &&
-					   one->at_ns < s->seen[k].at_ns + MOMENT_NS;
+/* Notes whether the bystander is known to have got the signal as well. A real-time signal waits as often as
+ * it was sent, so one of the bystander's is one of these. Others are one as long as they wait. */
+static void compare(struct fxt_signals *s, struct waiting *one)
+{
+	size_t i;
+
+	for (i = 0; i < s->seen_count && !one->has_reached; i++) {
+		if (s->seen[i].signal.number != one->info.si_signo ||
+		    s->seen[i].signal.sender != one->info.si_pid ||
+		    s->seen[i].at_ns + MOMENT_NS <= one->after_ns)
+			continue;
+		if (one->info.si_signo >= SIGRTMIN)
+			memmove(s->seen + i, s->seen + i + 1, (--s->seen_count - i) * sizeof(*s->seen));
+		one->has_reached = true;
 	}
 }
 
+/* Asks the bystander, and notes which of the signals that wait it has got too. What finds no room waits with
+ * the bystander. */
+static void ask(struct fxt_signals *s, uint64_t now_ns)
+{
+	struct fxt_seen_signal fresh[FXT_BYSTANDER_MOST];
+	size_t count = FXT_BYSTANDER_MOST, i;
+
+	while (count == FXT_BYSTANDER_MOST && s->seen_count + count <= MOST_SEEN) {
+		count = fxt_bystander_ask(&s->bystander, fresh);
+		for (i = 0; i < count; i++)
+			s->seen[s->seen_count++] = (struct seen){fresh[i], now_ns};
+	}
+	for (i = 0; i < s->waiting_count; i++)
+		compare(s, &s->waiting[i]);
+}
+
+/* Adds a signal that may have to be handed on. */
+static void add_waiting(struct fxt_signals *s, const siginfo_t *info)
+{
+	struct waiting *one = &s->waiting[s->waiting_count++];
+
+	*one = (struct waiting){.info = *info, .after_ns = s->empty_ns, .at_ns = fxt_clock_ns(CLOCK_MONOTONIC)};
+	compare(s, one);
+}
+
 /* Hands on what has waited for a moment. */
-static void settle(struct fxt_signals *s, bool is_all)
+static void settle(struct fxt_signals *s)
 {
 	uint64_t now_ns = fxt_clock_ns(CLOCK_MONOTONIC);
 	size_t due = 0;
 
-	while (due < s->waiting_count && (is_all || s->waiting[due].at_ns + MOMENT_NS <= now_ns))
+	while (due < s->waiting_count && s->waiting[due].at_ns + MOMENT_NS <= now_ns)
 		due++;
 	if (!due)
 		return;
@@ -183,26 +215,41 @@ static bool ends_job(const struct fxt_signals *s, const siginfo_t *info)
 	}
 }
 
+/* Takes the next signal. Returns false if none has come: within a step, where others wait or may be the same
+ * as one that the bystander has got. */
+static bool take(struct fxt_signals *s, siginfo_t *info)
+{
+	static const struct timespec none, step = {0, 2000000};
+	uint64_t now_ns = fxt_clock_ns(CLOCK_MONOTONIC);
+
+	if (sigtimedwait(&s->taken, info, &none) > 0)
+		return true;
+	s->empty_ns = now_ns;
+	forget(s);
+	if (s->waiting_count || s->seen_count)
+		return sigtimedwait(&s->taken, info, &step) > 0;
+	return sigwaitinfo(&s->taken, info) > 0;
+}
+
 static void *hand_on(void *context)
 {
+	static const struct timespec step = {0, 2000000};
 	struct fxt_signals *s = context;
-	const struct timespec step = {0, 2000000}, *wait;
 	siginfo_t info;
 
 	for (;;) {
-		bool has_come;
-
-		wait = s->waiting_count ? &step : NULL;
-		has_come = (wait ? sigtimedwait(&s->taken, &info, wait) : sigwaitinfo(&s->taken, &info)) > 0;
-		if (has_come && ends_job(s, &info))
-			fxt_descendants_leave(s->descendants);
-		if (has_come && info.si_code <= 0 && info.si_pid != getpid() && info.si_pid != s->child) {
-			if (s->waiting_count == MOST_WAITING)
-				settle(s, true);
-			s->waiting[s->waiting_count++] =
-				(struct waiting){.info = info, .at_ns = fxt_clock_ns(CLOCK_MONOTONIC)};
+		/* The kernel keeps what finds no room here. */
+		while (s->waiting_count == MOST_WAITING) {
+			nanosleep(&step, NULL);
+			settle(s);
 		}
-		settle(s, false);
+		if (take(s, &info)) {
+			if (ends_job(s, &info))
+				fxt_descendants_leave(s->descendants);
+			if (info.si_code <= 0 && info.si_pid != getpid() && info.si_pid != s->child)
+				add_waiting(s, &info);
+		}
+		settle(s);
 	}
 	return NULL;
 }
