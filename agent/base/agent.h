@@ -169,6 +169,9 @@ struct fxt_thread {
 	unsigned commit;                /* what is due at the next commit: enum fxt_commit_way; 0: nothing */
 	int watched_errno;              /* the error of the call that is recorded, for triggers; 0: none */
 	uint64_t left_ns;               /* the end of the call that is closed, which has no stack; or 0 */
+	/* what begins until the first of these was in progress when a manager stopped the trace last; the
+	 * second is until when such a call is known to have lasted since: close_entry() */
+	uint64_t stopped_ns, lasted_ns;
 	int first_errno;                /* the same, if its call site has not failed so before */
 	uint64_t born_ns;               /* the time when the child of a fork began; 0 in other processes */
 
@@ -311,8 +314,7 @@ struct fxt_agent {
 	atomic_uint starts;
 	/* the trace that begins now has nothing that was recorded before: fxt_async_begin_anew() */
 	bool begins_anew;
-	/* when the manager stopped the trace last; 0: never. A function that was in progress then, and is
-	 * found to be gone, was left while nothing was recorded: close_entry() */
+	/* when the manager stopped the trace last; 0: never */
 	_Atomic uint64_t stopped_ns;
 	atomic_bool file_made;          /* the buffer exists */
 	atomic_bool filtered;           /* fxt_filter_begins() was called */

@@ -59,6 +59,7 @@ static void close_entry(struct fxt_thread *thread, struct fxt_in_progress *entry
 {
 	uint64_t start_ns = entry->start_ns, names = entry->names, left_ns = thread->left_ns;
 	uint64_t stopped_ns = atomic_load_explicit(&fxt_agent.stopped_ns, memory_order_relaxed);
+	uint64_t lasted_ns = thread->lasted_ns > stopped_ns ? thread->lasted_ns : stopped_ns;
 	uintptr_t function = fxt_in_progress_function(entry);
 	uint64_t *at;
 
@@ -76,8 +77,10 @@ static void close_entry(struct fxt_thread *thread, struct fxt_in_progress *entry
 	if (entry >= thread->vfork.entry && start_ns <= thread->vfork.left_ns &&
 	    thread->vfork.left_ns < end_ns)
 		end_ns = thread->vfork.left_ns;
-	if (start_ns <= stopped_ns && stopped_ns < end_ns)
-		end_ns = stopped_ns;
+	/* A function that was in progress when the trace was stopped, and is gone, was left while nothing was
+	 * recorded. It lasted at least as long as what it had called. */
+	if ((start_ns <= stopped_ns || start_ns <= thread->stopped_ns) && lasted_ns < end_ns)
+		end_ns = lasted_ns;
 	/* The stack is not the one that the call was made from any more. A handler may have come while
 	 * another call was closed; it gives back what it found, and so does a child that it forks. */
 	thread->left_ns = end_ns;
@@ -90,6 +93,8 @@ static void close_entry(struct fxt_thread *thread, struct fxt_in_progress *entry
 
 void fxt_in_progress_end_slow(struct fxt_thread *thread, struct fxt_in_progress *entry, uint64_t end_ns)
 {
+	if (entry->start_ns <= thread->stopped_ns)
+		thread->lasted_ns = end_ns;
 	/* A handler may have interrupted the end of another slow call. */
 	if (end_ns - entry->start_ns < fxt_agent.config.least_stack_ns || thread->shown) {
 		fxt_in_progress_empty(thread, entry);

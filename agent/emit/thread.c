@@ -257,8 +257,28 @@ void fxt_threads_mode(void)
 	fxt_chunks_start();
 }
 
+/* Calls that were in progress when the trace was stopped are not usual from here on: when they end,
+ * fxt_in_progress_end_slow() sees it. They take longer than it was stopped. */
+static void note_stop(struct fxt_thread *thread)
+{
+	uint64_t stopped_ns = atomic_load_explicit(&fxt_agent.stopped_ns, memory_order_relaxed), ns;
+
+	if (!stopped_ns)
+		return;
+	if (stopped_ns < thread->last_ns)
+		stopped_ns = thread->last_ns;
+	thread->stopped_ns = thread->lasted_ns = stopped_ns;
+	ns = fxt_clock_kernel_ns();
+	ns = ns > stopped_ns ? ns - stopped_ns : 0;
+	if (thread->usual_ns > ns)
+		thread->usual_ns = ns;
+	if (thread->usual_function_ns > ns)
+		thread->usual_function_ns = ns;
+}
+
 void fxt_thread_begins_again(struct fxt_thread *thread)
 {
+	note_stop(thread);
 	thread->starts = atomic_load_explicit(&fxt_agent.starts, memory_order_relaxed);
 	thread->held_top = thread->held;
 	thread->bytes.heap = 0;
@@ -301,7 +321,7 @@ static void begin_life(struct fxt_thread *thread, uint32_t own_tid)
 	thread->shown = NULL;
 	thread->commit = 0;
 	thread->watched_errno = thread->first_errno = 0;
-	thread->born_ns = 0;
+	thread->born_ns = thread->stopped_ns = thread->lasted_ns = 0;
 	thread->life = thread->expects = thread->vfork.link = 0;
 	thread->vfork.child = thread->vfork.chunk.words = 0;
 	find_stack(thread);

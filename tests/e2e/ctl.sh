@@ -94,6 +94,25 @@ printf '%s\n' '{"method": "stop_tracing"}' '{"method": "get_state"}' | "$FXT" ct
 is "a call that fails is the last" "21 1" "$? $(wc -l <said)"
 stop_quiet
 
+# -- Functions that are in progress while nothing is recorded -----------------------------------------
+
+# Some go on when it begins again, some were left meanwhile, and others have their frames now.
+serve --wait
+mkfifo nests
+managed "$apps/nests" $((1 + $(random_below 4))) $((2 + $(random_below 6))) <nests 2>nests.err &
+background="$background $!"
+exec 6>nests
+for mode in streaming circular oneshot; do
+	# shellcheck disable=SC2046 # the commands are words of their own
+	ctl 0 -o seams.$mode.fxt "initialize={\"buffering_mode\":\"$mode\"}" $(yes start stop | head -n 20) \
+		terminate
+	valid seams.$mode.fxt
+	count comparison
+	"$FXT" dump seams.$mode.fxt | grep -q 'function:twice' || fail "$mode: no function was recorded"
+done
+exec 6>&-
+stop_quiet
+
 # -- A trigger saves what all programs have of that moment -------------------------------------------
 
 # has_said LINES: returns whether `b` has said so many lines.
