@@ -277,7 +277,8 @@ APPS_SHARED = tests/apps/ask_for_snapshot.h tests/apps/asleep.h tests/apps/count
 
 tests/apps/busy tests/apps/call_trees tests/apps/controlled tests/apps/count_calls \
 tests/apps/coroutines tests/apps/cut \
-tests/apps/ends tests/apps/jumps tests/apps/losses tests/apps/nests tests/apps/slow: APP_FLAGS = -finstrument-functions
+tests/apps/ends tests/apps/jumps tests/apps/losses tests/apps/nests \
+tests/apps/slow: APP_FLAGS = -finstrument-functions
 tests/apps/alone: APP_FLAGS = -nostdlib -static -fno-stack-protector
 tests/apps/alone: tests/apps/unseen.h
 # The checking variants are called in optimised code only.
@@ -292,7 +293,8 @@ $(filter tests/apps/count_%,$(APPS_C)): tests/apps/counts.h tests/apps/random.h 
 tests/apps/same_number \
 tests/apps/busy tests/apps/by_hand tests/apps/call_stacks tests/apps/call_trees tests/apps/descriptor_races \
 tests/apps/descriptors tests/apps/host_fds tests/apps/makes_code \
-tests/apps/host_number tests/apps/host_ranges tests/apps/nests tests/apps/host_unmaps tests/apps/inherits tests/apps/listens \
+tests/apps/host_number tests/apps/host_ranges tests/apps/host_unmaps tests/apps/inherits tests/apps/listens \
+tests/apps/nests \
 tests/apps/host_filtered tests/apps/host_killed_ending \
 tests/apps/many_functions tests/apps/modes tests/apps/progress \
 tests/apps/host_all_numbers tests/apps/lost_connections tests/apps/tells tests/apps/threads \
