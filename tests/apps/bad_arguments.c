@@ -155,7 +155,9 @@ static bool has_word(const char *text, size_t bytes, const char *word)
  * tried before it is waited for, and the two functions of the C library do not look at the same members. */
 static long whole_bytes(const char *parameter, size_t bytes)
 {
-	return parameter && has_word(parameter, bytes, "pthread_rwlock_t") ? (long)sizeof(pthread_rwlock_t) : 1;
+	bool is_lock = parameter && has_word(parameter, bytes, "pthread_rwlock_t");
+
+	return is_lock ? (long)sizeof(pthread_rwlock_t) : 1;
 }
 
 /* Sets the arguments of the call in its round. */

@@ -51,8 +51,8 @@ struct fxt_signals {
 	pthread_mutex_t lock;           /* of the child, which may end, and of the bystander */
 	volatile pid_t child;           /* 0: it has ended */
 	struct fxt_descendants *descendants;
-	uint64_t empty_ns;              /* when no signal was left to take; of the thread alone, as what follows */
-	/* the oldest first */
+	/* of the thread alone, the oldest first; and when no signal was left to take */
+	uint64_t empty_ns;
 	struct waiting waiting[MOST_WAITING];
 	size_t waiting_count;
 	struct seen seen[MOST_SEEN];
@@ -179,7 +179,8 @@ static void add_waiting(struct fxt_signals *s, const siginfo_t *info)
 {
 	struct waiting *one = &s->waiting[s->waiting_count++];
 
-	*one = (struct waiting){.info = *info, .after_ns = s->empty_ns, .at_ns = fxt_clock_ns(CLOCK_MONOTONIC)};
+	*one = (struct waiting){
+		.info = *info, .after_ns = s->empty_ns, .at_ns = fxt_clock_ns(CLOCK_MONOTONIC)};
 	compare(s, one);
 }
 
