@@ -69,7 +69,7 @@ static long map(struct fxt_by_number *call, struct fxt_range range)
 		errno = replaces ? ENOMEM : EEXIST;
 		return -1;
 	}
-	/* The last part comes first, because the kernel refuses all of a range that ends beyond its memory. */
+	/* The last part comes first: the kernel refuses all of a range that ends beyond its memory. */
 	for (; left.from < left.end; left.end = ours.from) {
 		ours = fxt_place_last(left);
 		if (ours.end < left.end && make(call, ours.end, left.end) == -1) {

@@ -122,8 +122,10 @@ static long random_pointer(bool streams, long whole)
 	if (k < COUNT(few))
 		return few[k];
 	k -= COUNT(few);
+	if (k == EDGE)
+		return (long)memory + (EDGE + 1) * PAGE - whole - (long)random_below(40);
 	if (k < NOTHING)
-		return (long)memory + (long)k * PAGE + (k == EDGE ? PAGE - whole - (long)random_below(40) : 0);
+		return (long)memory + (long)k * PAGE;
 	if (k == NOTHING)
 		return (long)memory + NOTHING * PAGE;
 	return streams ? (long)(random_below(2) ? stdin : stdout) : 0;
@@ -204,7 +206,8 @@ static void make_descriptors(void)
 	dup2(contents, CONTENTS_FD);
 	dup2(sockets[0], SOCKET_FD);
 	dup2(sockets[1], PEER_FD);
-	/* The kernel's table has the same size with the agent's descriptors, and select() looks at no others. */
+	/* The kernel's table has one size with the agent's descriptors and without. select() looks at no
+	 * others. */
 	if (fcntl(contents, F_DUPFD_CLOEXEC, TABLE - 10) < 0)
 		exit(99);
 }
