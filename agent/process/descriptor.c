@@ -14,9 +14,9 @@ int fxt_descriptor_hidden(int fd)
 	return fxt_descriptor_is_ours(fd) || fxt_sample_has(fd) ? NEVER_OPEN : fd;
 }
 
-/* Moves the trace's descriptor from `fd` to a number above `above`, or else to another high one; `fd` stays
- * open. */
-static void move(int fd, int above)
+/* Moves the trace's descriptor from `fd` to a number above `above`, or else, if a lower one `is_as_good`, to
+ * another high one; `fd` stays open. */
+static void move(int fd, int above, bool is_as_good)
 {
 	uint64_t mask;
 	int moved;
@@ -29,8 +29,7 @@ static void move(int fd, int above)
 	/* The lock is held while the file grows, which uses the number. */
 	mask = fxt_lock(&fxt_agent.buffer.extend_lock);
 	moved = fxt_file_dup_high(fd, above);
-	/* The program does not take numbers in turn here, so a lower one is as good. */
-	if (moved < 0 && above == fd)
+	if (moved < 0 && is_as_good)
 		moved = fxt_file_dup_high(fd, 0);
 	/* If no number is free, the file is opened again by its path when it has to grow. */
 	fxt_agent.buffer.fd = moved < 0 ? -1 : moved;
@@ -42,7 +41,8 @@ bool fxt_descriptor_yield(int fd)
 {
 	if (!fxt_descriptor_is_ours(fd) || (uint32_t)fxt_sys_getpid() != fxt_agent.pid)
 		return false;
-	move(fd, fd);
+	/* The program chooses this number, and does not take numbers in turn. */
+	move(fd, fd, true);
 	return true;
 }
 
@@ -132,7 +132,7 @@ void fxt_descriptor_make_room(int number)
 		return;
 	/* A file whose memory is private is written to all the time, and keeps its descriptor. */
 	if (buffer->managed || !buffer->in_memory || (rlim_t)trace + 1 < limit) {
-		move(trace, number + FXT_DESCRIPTOR_ROOM);
+		move(trace, number + FXT_DESCRIPTOR_ROOM, false);
 		fxt_descriptor_clear(trace);
 	}
 }

@@ -2,7 +2,10 @@
  * left, and makes marks while it has them all. Each number has to be the lowest that is free: programs take
  * the highest one for a sign that there are no more. Some numbers were taken out of turn before.
  *
- *	host_all_numbers MARKS		the seed of the order is FXT_SEED
+ *	host_all_numbers MARKS [singly]		the seed of the order is FXT_SEED
+ *
+ * With `singly` no call takes more than one number, so it gets every number in turn, as a program does that
+ * duplicates one descriptor until that fails.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -183,6 +186,7 @@ enum { SINGLES = sizeof(singles) / sizeof(*singles), PAIRS = sizeof(pairs) / siz
 int main(int argc, char **argv)
 {
 	unsigned long times = argc > 1 ? strtoul(argv[1], NULL, 0) : 0;
+	bool singly = argc > 2 && !strcmp(argv[2], "singly");
 	const struct sockaddr nameless = {.sa_family = AF_UNIX};
 	struct rlimit limit;
 	int i;
@@ -195,7 +199,7 @@ int main(int argc, char **argv)
 	need(listener >= 0 && !bind(listener, &nameless, sizeof(sa_family_t)) && !listen(listener, 1));
 	mark_times(times);
 	take_some((int)limit.rlim_cur);
-	while (random_below(8) ? singles[random_below(SINGLES)]() : pairs[random_below(PAIRS)]())
+	while (singly || random_below(8) ? singles[random_below(SINGLES)]() : pairs[random_below(PAIRS)]())
 		;
 	/* A pair may have left one. */
 	need(errno == EMFILE);

@@ -41,20 +41,37 @@ host nofile.later "$apps/host_limits" 50000 nofile 8 64
 complete nofile.later
 host nofile.raised "$apps/host_limits" 50000 nofile 200 1024
 complete nofile.raised
+# all_numbers LIMIT SINGLY: compares which numbers a program gets that takes all, under fxt record and bare: the
+# connection to a manager is in nobody's way. The process may not raise its limit.
+all_numbers()
+{
+	local run=(bash -c "ulimit -n $1"' && exec "$@"' bash
+		   setpriv --bounding-set=-sys_resource --inh-caps=-sys_resource)
+	local program=("$apps/host_all_numbers" 20000 ${2:+"$2"})
+
+	bare "${run[@]}" "${program[@]}" </dev/null >managed.bare
+	"${run[@]}" "$FXT" record -q -o managed.fxt -- "${program[@]}" </dev/null >managed.out 2>managed.err
+	same "all numbers, $1 $2: output under fxt record" managed.bare managed.out
+	is "all numbers, $1 $2: standard error under fxt record" "" "$(cat managed.err)"
+	valid managed.fxt
+}
+
 # A process that may not raise its limit has the agent's numbers below it, and gets them all the same.
 for n in 0 1 2 3; do
 	numbers=$((1002 + $(random_below 3000)))
 	FXT_SEED=$((FXT_SEED + n)) limited "nofile.all.$numbers" "ulimit -n $numbers" \
 		setpriv --bounding-set=-sys_resource --inh-caps=-sys_resource "$apps/host_all_numbers" 20000
 	complete "nofile.all.$numbers"
-	# The connection to a manager is in nobody's way, either.
-	FXT_SEED=$((FXT_SEED + n)) bash -c "ulimit -n $numbers"' && exec "$@"' bash setpriv \
-		--bounding-set=-sys_resource --inh-caps=-sys_resource "$FXT" record -q -o managed.fxt -- \
-		"$apps/host_all_numbers" 20000 </dev/null >managed.out 2>managed.err
-	same "nofile.all.$numbers: output under fxt record" "nofile.all.$numbers.bare" managed.out
-	is "nofile.all.$numbers: standard error under fxt record" "" "$(cat managed.err)"
-	valid managed.fxt
+	FXT_SEED=$((FXT_SEED + n)) all_numbers "$numbers" ""
 done
+# Above a limit of 4096 the agent takes other numbers. Where the last ones lie follows from the limit.
+most=$(ulimit -H -n)
+test "$most" != unlimited && test "$most" -lt 20000 || most=20000
+test "$most" -gt 4200 || most=4200
+for n in 4 5 6 7 8; do
+	FXT_SEED=$((FXT_SEED + n)) all_numbers $((4097 + $(random_below $((most - 4097))))) singly
+done
+FXT_SEED=$((FXT_SEED + 9)) all_numbers $((4097 + $(random_below $((most - 4097))))) ""
 host stack.later "$apps/host_limits" 10000 stack 64
 complete stack.later
 limited stack "ulimit -s 128" "$apps/host_limits" 50000
