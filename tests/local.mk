@@ -204,6 +204,7 @@ APPS_C = \
 	tests/apps/host_paths \
 	tests/apps/host_pointers \
 	tests/apps/host_process \
+	tests/apps/host_registered \
 	tests/apps/host_sanitized \
 	tests/apps/host_filtered \
 	tests/apps/host_killed_ending \
@@ -297,7 +298,8 @@ tests/apps/host_number tests/apps/host_ranges tests/apps/host_unmaps tests/apps/
 tests/apps/nests \
 tests/apps/host_filtered tests/apps/host_killed_ending \
 tests/apps/many_functions tests/apps/modes tests/apps/progress \
-tests/apps/host_all_numbers tests/apps/lost_connections tests/apps/tells tests/apps/threads \
+tests/apps/host_all_numbers tests/apps/host_registered \
+tests/apps/lost_connections tests/apps/tells tests/apps/threads \
 tests/apps/throng: \
 	tests/apps/random.h tests/apps/unseen.h
 tests/apps/awaits tests/apps/burns tests/apps/busy tests/apps/by_hand tests/apps/call_trees \

@@ -18,6 +18,7 @@ enum {
 };
 
 static bool has_membarrier;
+static bool registered_first;           /* the process was registered by the agent, and not before */
 
 /* The threads that may hold chunks, in no order (under fxt_threads.lock). A thread that holds one is here, or
  * about to be. */
@@ -41,8 +42,19 @@ static FXT_WIPED struct {
 
 void fxt_chunks_start(void)
 {
-	has_membarrier = !fxt_is_forbidden(FXT_NO_APART | FXT_NO_LOCKS) &&
-			 !FXT_SYSCALL3(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+	if (fxt_is_forbidden(FXT_NO_APART | FXT_NO_LOCKS))
+		return;
+	/* This works if the process is registered already, by the program or by the agent of its parent. */
+	has_membarrier = !FXT_SYSCALL3(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+	if (has_membarrier)
+		return;
+	has_membarrier = !FXT_SYSCALL3(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+	registered_first = has_membarrier;
+}
+
+bool fxt_chunks_registered(void)
+{
+	return registered_first;
 }
 
 /* The rests of the parent's chunks are its own. */

@@ -31,6 +31,9 @@ void fxt_threads_expire(void);
 
 /* Prepares for taking chunks away from threads. */
 void fxt_chunks_start(void);
+/* Returns whether the process is registered for membarrier() because the agent needs it, so that the program
+ * has to be told what it has registered itself. */
+bool fxt_chunks_registered(void);
 /* Called in the child of a fork, under no lock: no thread holds a chunk of the child's. */
 void fxt_chunks_after_fork(void);
 

@@ -2,11 +2,14 @@
  * named by what it does: by it Firefox and programs in Rust put threads to sleep and wake them without the C
  * library's locks. Arrows lead from the thread that wakes to the one that slept, as for conditions.
  */
+#include <errno.h>
 #include <linux/futex.h>
+#include <linux/membarrier.h>
 #include <limits.h>
 
 #include "agent/arrows/flow.h"
 #include "agent/descriptors/rings.h"
+#include "agent/emit/threads.h"
 #include "interpose/engine/forms.h"
 
 typedef uint32_t *futex;
@@ -88,4 +91,41 @@ FXT_BY_HAND_NUMBER(futex)
 			     (const struct timespec *)call->args[3]);
 	else
 		fxt_by_number_make(call);
+}
+
+/* -- membarrier --------------------------------------------------------------------------------- */
+
+/* Headers older than Linux 6.3 do not have this. */
+enum { GET_REGISTRATIONS = 1 << 9 };
+
+/* What the program has registered for: bits that are the kernel's commands. As in the kernel, processes that
+ * share memory share this, and a fork copies it. */
+static atomic_int registered;
+
+enum {
+	/* The kernel counts each of these as the first one, too. */
+	PRIVATE_EXPEDITED = MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED |
+			    MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE |
+			    MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ,
+};
+
+/* The agent registers the process for MEMBARRIER_CMD_PRIVATE_EXPEDITED. A program that has not done so itself
+ * is refused the command as without the agent, and not told of the agent's registration. */
+FXT_BY_HAND_NUMBER(membarrier)
+{
+	int command = (int)call->args[0];
+
+	if (fxt_by_number_make(call) < 0)
+		return;
+	if (command & PRIVATE_EXPEDITED)
+		atomic_fetch_or(&registered, command);
+	if (!fxt_chunks_registered())
+		return;
+	if (command == MEMBARRIER_CMD_PRIVATE_EXPEDITED &&
+	    !(atomic_load(&registered) & MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED)) {
+		call->result = -1;
+		errno = EPERM;
+	} else if (command == GET_REGISTRATIONS && !(atomic_load(&registered) & PRIVATE_EXPEDITED)) {
+		call->result &= ~(long)MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED;
+	}
 }

@@ -41,8 +41,8 @@ host nofile.later "$apps/host_limits" 50000 nofile 8 64
 complete nofile.later
 host nofile.raised "$apps/host_limits" 50000 nofile 200 1024
 complete nofile.raised
-# all_numbers LIMIT SINGLY: compares which numbers a program gets that takes all, under fxt record and bare: the
-# connection to a manager is in nobody's way. The process may not raise its limit.
+# all_numbers LIMIT SINGLY: compares which numbers a program gets that takes all, under fxt record and bare:
+# the connection to a manager is in nobody's way. The process may not raise its limit.
 all_numbers()
 {
 	local run=(bash -c "ulimit -n $1"' && exec "$@"' bash

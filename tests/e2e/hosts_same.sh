@@ -78,6 +78,7 @@ host_locks
 host_malloc
 host_number 1 1024
 host_own_malloc
+host_registered
 host_pointers
 host_stderr pipe 10
 host_paths 1000 3000 5000 7000 9000 20000
