@@ -131,6 +131,13 @@ AGENT_SOURCES = \
 	agent/emit/trace_file.c \
 	agent/emit/trace_file.h \
 	agent/emit/watched.c \
+	agent/fibers/fiber.c \
+	agent/fibers/fiber_adopt.c \
+	agent/fibers/fiber_calls.c \
+	agent/fibers/fiber.h \
+	agent/fibers/fiber_stacks.c \
+	agent/fibers/fiber_tracks.c \
+	agent/fibers/fibers.h \
 	agent/names/allocator_code.c \
 	agent/names/allocator_code.h \
 	agent/names/caller_list.c \

@@ -164,6 +164,7 @@ APPS_C = \
 	tests/apps/comes_back \
 	tests/apps/controlled \
 	tests/apps/coroutines \
+	tests/apps/fibers \
 	tests/apps/crowds \
 	tests/apps/cut \
 	tests/apps/deadlock \
@@ -267,6 +268,7 @@ APPS_C = \
 	tests/apps/unreaped \
 	tests/apps/workers
 APPS_CXX = \
+	tests/apps/fiber_crowd \
 	tests/apps/leaks \
 	tests/apps/locks_itself \
 	tests/apps/peaks \
@@ -277,9 +279,12 @@ APPS_SHARED = tests/apps/ask_for_snapshot.h tests/apps/asleep.h tests/apps/count
 	tests/apps/need.h tests/apps/objects.h tests/apps/random.h tests/apps/unseen.h
 
 tests/apps/busy tests/apps/call_trees tests/apps/controlled tests/apps/count_calls \
-tests/apps/coroutines tests/apps/cut \
+tests/apps/coroutines tests/apps/cut tests/apps/fibers \
 tests/apps/ends tests/apps/jumps tests/apps/losses tests/apps/nests \
 tests/apps/slow: APP_FLAGS = -finstrument-functions
+# What the C++ library's headers define is none of the program's functions.
+tests/apps/fiber_crowd: APP_FLAGS = -finstrument-functions \
+	-finstrument-functions-exclude-file-list=/usr/include,/usr/lib
 tests/apps/alone: APP_FLAGS = -nostdlib -static -fno-stack-protector
 tests/apps/alone: tests/apps/unseen.h
 # The checking variants are called in optimised code only.
@@ -293,7 +298,7 @@ tests/apps/leaks tests/apps/locks_itself tests/apps/peaks: APP_FLAGS = -O2 -g
 $(filter tests/apps/count_%,$(APPS_C)): tests/apps/counts.h tests/apps/random.h tests/apps/unseen.h
 tests/apps/same_number \
 tests/apps/busy tests/apps/by_hand tests/apps/call_stacks tests/apps/call_trees tests/apps/descriptor_races \
-tests/apps/descriptors tests/apps/host_fds tests/apps/makes_code \
+tests/apps/descriptors tests/apps/fiber_crowd tests/apps/fibers tests/apps/host_fds tests/apps/makes_code \
 tests/apps/host_number tests/apps/host_ranges tests/apps/host_unmaps tests/apps/inherits tests/apps/listens \
 tests/apps/nests \
 tests/apps/host_filtered tests/apps/host_killed_ending \
@@ -303,7 +308,8 @@ tests/apps/lost_connections tests/apps/tells tests/apps/threads \
 tests/apps/throng: \
 	tests/apps/random.h tests/apps/unseen.h
 tests/apps/awaits tests/apps/burns tests/apps/busy tests/apps/by_hand tests/apps/call_trees \
-	tests/apps/causes tests/apps/coroutines tests/apps/ends tests/apps/makes_code \
+	tests/apps/causes tests/apps/coroutines tests/apps/ends tests/apps/fiber_crowd tests/apps/fibers \
+	tests/apps/makes_code \
 	tests/apps/follow_fork tests/apps/handlers tests/apps/jumps tests/apps/just_returned \
 	tests/apps/parents \
 	tests/apps/locks_memory tests/apps/nests tests/apps/pools tests/apps/process tests/apps/progress \
@@ -417,6 +423,7 @@ E2E_TESTS = \
 	tests/e2e/ends.sh \
 	tests/e2e/entries.sh \
 	tests/e2e/early.sh \
+	tests/e2e/fibers.sh \
 	tests/e2e/follow.sh \
 	tests/e2e/foreign.sh \
 	tests/e2e/functions.sh \
@@ -465,8 +472,8 @@ E2E_TESTS = \
 # What the scripts share, sourced or called by them.
 E2E_HELPERS = tests/e2e/bounded.py tests/e2e/hostile.py tests/e2e/hosts_lib.sh tests/e2e/lib.sh \
 	tests/e2e/stacked.py \
-	tests/e2e/controller.py tests/e2e/filters.py tests/e2e/kills.py tests/e2e/manager.py \
-	tests/e2e/numbers.py tests/e2e/progress.py tests/e2e/trace.py
+	tests/e2e/controller.py tests/e2e/fibers.py tests/e2e/filters.py tests/e2e/kills.py \
+	tests/e2e/manager.py tests/e2e/numbers.py tests/e2e/progress.py tests/e2e/trace.py
 # The providers of managed.sh, which keep a model of what they write.
 E2E_HELPERS += tests/manager/compare_archive.py tests/manager/hostile_providers.py \
 	tests/manager/manager_side.py tests/manager/model_provider.py tests/manager/protocol.py \

@@ -203,6 +203,8 @@ struct fxt_thread {
 	uint64_t life;                  /* the id of the lifetime; 0: none */
 	uint64_t expects;               /* the parent link of the child that is being made; 0: none */
 
+	struct fxt_fiber *fiber;        /* the fiber that ran last in the thread: agent/fibers/; or NULL */
+
 	struct fxt_thread_filtered filtered;    /* instrumented functions that are left out: filtered.h */
 
 	/* Large arrays of these mechanisms. */

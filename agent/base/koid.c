@@ -79,6 +79,11 @@ static uint32_t make(uint32_t id)
 	return FIRST_MADE + (uint32_t)((x ^ x >> 32) % (UINT32_MAX - FIRST_MADE));
 }
 
+uint32_t fxt_koid_of_fiber(uint32_t fiber)
+{
+	return FIRST_MADE + (make(fxt_agent.koid) - FIRST_MADE + fiber) % (UINT32_MAX - FIRST_MADE);
+}
+
 /* Finds this process's number. */
 static void look(void)
 {

@@ -30,6 +30,9 @@ void fxt_koid_after_fork(void);
 /* Returns the number of the calling thread, whose id is `tid`. */
 uint32_t fxt_koid_of_thread(uint32_t tid);
 
+/* Returns the number of a track that is no thread's: that of this process's fiber number `fiber`. */
+uint32_t fxt_koid_of_fiber(uint32_t fiber);
+
 /* Returns whether other processes know this one by another number than its own id. Then it takes no part in
  * what processes know of each other by their ids (parent_links.h, signal_senders.h). */
 bool fxt_koid_differs(void);

@@ -22,16 +22,22 @@ static inline bool fxt_on_alternate_stack(void)
 	return FXT_SYSCALL2(SYS_sigaltstack, NULL, &stack) || stack.ss_flags & SS_ONSTACK;
 }
 
-/* Tells whether the calling thread's alternate stack lies within what passes for its own stack
- * (fxt_on_own_stack()). Also true if the kernel cannot be asked. */
-static inline bool fxt_alternate_is_within(const struct fxt_thread *thread)
+/* Notes where the calling thread's alternate stack is, and whether it lies within what passes for its own
+ * stack (fxt_on_own_stack()), or may do so because the kernel cannot be asked. */
+static inline void fxt_note_alternate(struct fxt_thread *thread)
 {
 	stack_t stack;
+	bool is_known = !FXT_SYSCALL2(SYS_sigaltstack, NULL, &stack);
 
-	if (FXT_SYSCALL2(SYS_sigaltstack, NULL, &stack))
-		return true;
-	return !(stack.ss_flags & SS_DISABLE) && (uintptr_t)stack.ss_sp < thread->stack.high &&
-	       (uintptr_t)stack.ss_sp + stack.ss_size > thread->stack.low;
+	if (is_known && !(stack.ss_flags & SS_DISABLE)) {
+		thread->stack.alternate_low = (uintptr_t)stack.ss_sp;
+		thread->stack.alternate_high = (uintptr_t)stack.ss_sp + stack.ss_size;
+	} else {
+		thread->stack.alternate_low = thread->stack.alternate_high = 0;
+	}
+	thread->stack.alternate_is_within = !is_known ||
+					    (thread->stack.alternate_low < thread->stack.high &&
+					     thread->stack.alternate_high > thread->stack.low);
 }
 
 /* The slow paths take some 1400 bytes of stack at most, below where they ask. The deepest makes the file

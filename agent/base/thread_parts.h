@@ -68,7 +68,9 @@ struct fxt_thread_filtered {
 /* The bounds of a thread's own stack, as far as they are known: stack.h. */
 struct fxt_thread_stack {
 	uintptr_t low, high;
-	bool alternate_is_within;       /* fxt_alternate_is_within() when an alternate stack was last set */
+	bool alternate_is_within;       /* fxt_note_alternate() when an alternate stack was last set */
+	/* the alternate stack, as far as it is known; 0 and 0: none is */
+	uintptr_t alternate_low, alternate_high;
 };
 
 /* Enough for all slots of calls in progress: where koids are inline, the first page has 4, and the others
@@ -93,6 +95,7 @@ struct fxt_thread_bytes {
 };
 
 struct fxt_in_progress;
+struct fxt_fiber;
 
 /* The last vfork of a thread, and the last child by vfork that executed a program. */
 struct fxt_last_vfork {

@@ -6,9 +6,7 @@
 #include "writer/fxt_encode.h"
 
 enum {
-	/* A mark: how many functions with entries lie below, the one that is marked included; whether it is
-	 * recorded with all that it calls, as it is itself or is called by such a function. */
-	LEVEL = 0x3ff, IN_KEPT_TREE = 1 << 14,
+	LEVEL = FXT_MARK_LEVEL, IN_KEPT_TREE = FXT_MARK_IN_KEPT_TREE,
 	BLOCK_BYTES = FXT_FILTERED_BLOCK * sizeof(struct fxt_filtered_count),
 	MOST_TOLD = 512,                /* they take some 60 KiB of the trace */
 	NAME_MAX_BYTES = 200,           /* longer names are cut, because the stack may be short */
@@ -47,7 +45,7 @@ void fxt_filtered_forget(void)
 		}
 }
 
-static void count(struct fxt_thread *thread, const struct fxt_function *function)
+void fxt_filtered_leave_out(struct fxt_thread *thread, const struct fxt_function *function)
 {
 	/* The count of all calls is in the thread's page. */
 	if (FXT_UNLIKELY(!thread->ready) && fxt_agent_has_file())
@@ -103,7 +101,7 @@ static bool may_be_stale(struct fxt_thread *thread, const struct fxt_in_progress
 	return false;
 }
 
-static enum fxt_filter_verdict verdict_of(const struct fxt_function *function)
+enum fxt_filter_verdict fxt_filtered_verdict(const struct fxt_function *function)
 {
 	if (function)
 		return (enum fxt_filter_verdict)function->verdict;
@@ -120,7 +118,7 @@ static void enter_nested(struct fxt_thread *thread, uintptr_t frame, uintptr_t s
 	unsigned mark = top ? *mark_of(thread, top) : 0, level;
 
 	if (verdict == FXT_FILTER_IN_TREE && (!top || is_out_of_tree(thread, top))) {
-		count(thread, function);
+		fxt_filtered_leave_out(thread, function);
 		return;
 	}
 	if (top && may_be_stale(thread, top, frame, site)) {
@@ -133,13 +131,13 @@ static void enter_nested(struct fxt_thread *thread, uintptr_t frame, uintptr_t s
 	}
 	if (top && is_last(thread, top)) {
 		thread->filtered.hidden++;
-		count(thread, function);
+		fxt_filtered_leave_out(thread, function);
 		return;
 	}
 	thread->filtered.hidden = 0;
 	level = mark & LEVEL;
 	if (verdict == FXT_FILTER_LEAVE_TREE) {
-		count(thread, function);
+		fxt_filtered_leave_out(thread, function);
 		if (thread->open >= fxt_in_progress_entries(thread) + FXT_FUNCTION_DEPTH)
 			return;
 		entry = fxt_in_progress_push_silent(thread, frame, address, site);
@@ -148,7 +146,7 @@ static void enter_nested(struct fxt_thread *thread, uintptr_t frame, uintptr_t s
 		return;
 	}
 	if (verdict == FXT_FILTER_IN_TREE && !(mark & IN_KEPT_TREE)) {
-		count(thread, function);
+		fxt_filtered_leave_out(thread, function);
 		return;
 	}
 	if (!function || !fxt_function_enter_known(thread, frame, &site, address, call_site, function,
@@ -161,7 +159,7 @@ static void enter_nested(struct fxt_thread *thread, uintptr_t frame, uintptr_t s
 				   (verdict == FXT_FILTER_KEEP_TREE ? IN_KEPT_TREE : 0));
 }
 
-static bool is_nested(void)
+bool fxt_filtered_is_nested(void)
 {
 	return fxt_function_filter.has_trees || fxt_agent.config.function_depth;
 }
@@ -170,11 +168,11 @@ void fxt_filtered_enter(struct fxt_thread *thread, uintptr_t frame, uintptr_t si
 			uintptr_t call_site)
 {
 	const struct fxt_function *function = fxt_function_find(address);
-	enum fxt_filter_verdict verdict = verdict_of(function);
+	enum fxt_filter_verdict verdict = fxt_filtered_verdict(function);
 
 	if (verdict == FXT_FILTER_LEAVE)
-		count(thread, function);
-	else if (is_nested())
+		fxt_filtered_leave_out(thread, function);
+	else if (fxt_filtered_is_nested())
 		enter_nested(thread, frame, site, address, call_site, function, verdict);
 	else
 		fxt_function_enter(thread, frame, site, address, call_site);
@@ -183,12 +181,12 @@ void fxt_filtered_enter(struct fxt_thread *thread, uintptr_t frame, uintptr_t si
 /* Returns whether the function that ends has no entry. */
 static bool has_no_entry(struct fxt_thread *thread, uintptr_t frame, uintptr_t address)
 {
-	enum fxt_filter_verdict verdict = verdict_of(fxt_function_find(address));
+	enum fxt_filter_verdict verdict = fxt_filtered_verdict(fxt_function_find(address));
 	struct fxt_in_progress *top;
 
 	if (verdict == FXT_FILTER_LEAVE)
 		return true;
-	if (!is_nested())
+	if (!fxt_filtered_is_nested())
 		return false;
 	top = top_function(thread);
 	if (!top || (verdict == FXT_FILTER_IN_TREE && is_out_of_tree(thread, top)))

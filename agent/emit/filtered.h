@@ -62,6 +62,19 @@ static inline bool fxt_filtered_quick(struct fxt_thread *thread, const struct fx
 	return true;
 }
 
+/* Marks of functions in progress: how many functions with entries lie below, the one that is marked included;
+ * whether it is recorded with all that it calls, as it is itself or is called by such a function. */
+enum { FXT_MARK_LEVEL = 0x3ff, FXT_MARK_IN_KEPT_TREE = 1 << 14 };
+
+/* Counts a call that is left out; `function` may be NULL. */
+void fxt_filtered_leave_out(struct fxt_thread *thread, const struct fxt_function *function);
+
+/* Returns the verdict on a function, which is NULL if it is not in the table. */
+enum fxt_filter_verdict fxt_filtered_verdict(const struct fxt_function *function);
+
+/* Returns whether what a function is called by decides about it. */
+bool fxt_filtered_is_nested(void);
+
 /* Forgets all counts, because another trace begins. In the child of a fork it has one thread. */
 void fxt_filtered_forget(void);
 

@@ -59,6 +59,11 @@ void fxt_function_find_slow(uintptr_t address);
 /* Writes the event of a function whose entry has been removed, in the general case. */
 void fxt_function_complete(struct fxt_thread *thread, uintptr_t address, uint64_t start_ns, uint64_t end_ns);
 
+/* Does the same for a function that is not an event of the thread's own track but of another one, which
+ * has the number `track`. It is not explained, and meets no trigger. */
+void fxt_function_complete_on(struct fxt_thread *thread, uint32_t track, uintptr_t address, uint64_t start_ns,
+			      uint64_t end_ns);
+
 /* Returns the first function of the table at or behind `*slot`, and sets `*slot` behind it. Returns NULL if
  * there is no other. */
 const struct fxt_function *fxt_function_next(size_t *slot);
@@ -77,6 +82,25 @@ void fxt_functions_start(void);
 /* Called in the child of a fork: forgets all functions, because none of their strings is in the child's
  * file. */
 void fxt_functions_after_fork(void);
+
+/* Whether a function was seen on a stack that is not its thread's own: agent/fibers/. From then on all
+ * functions go the general way, which looks where their frames lie. */
+extern atomic_bool fxt_fibers_are_there __attribute__((visibility("hidden")));
+
+static inline bool fxt_has_fibers(void)
+{
+	return atomic_load_explicit(&fxt_fibers_are_there, memory_order_relaxed);
+}
+
+/* Called when a function is seen on such a stack. It does something the first time. */
+FXT_COLD void fxt_functions_meet_fiber(struct fxt_thread *thread);
+
+/* Takes the quick ways in and out of functions from a thread. */
+static inline void fxt_functions_go_slowly(struct fxt_thread *thread)
+{
+	__atomic_store_n(&thread->quick_limit, NULL, __ATOMIC_RELAXED);
+	__atomic_store_n(&thread->names.quick, fxt_functions_none_defined, __ATOMIC_RELAXED);
+}
 
 /* Returns the slot in which the search for an address begins. Compilers let functions begin at least 16 bytes
  * apart, so the functions of one file of 4 MiB have different slots. */

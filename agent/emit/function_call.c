@@ -5,6 +5,7 @@
 #include "explain.h"
 #include "filtered.h"
 #include "function.h"
+#include "threads.h"
 #include "writer/fxt_encode.h"
 
 /* Returns whether a function that is entered is too deep for an entry. It is dropped and counted then. */
@@ -117,18 +118,22 @@ static struct known know(uintptr_t address)
 	return known;
 }
 
-/* Writes the string record of a name to the chunk that the event will stand in, in front of the event. The
- * caller has reserved room for both. */
-static void define(struct fxt_lane *lane, const struct known *function)
+/* Writes the string record of a name to the chunk that the event will stand in, in front of the event, if the
+ * chunk has it not yet. The caller has reserved room for both. */
+static void define(struct fxt_thread *thread, struct fxt_lane *lane, const struct known *function)
 {
 	size_t words = fxt_words_of(function->bytes);
-	uint64_t *at = fxt_lane_place(lane, 1 + words);
+	uint64_t *at;
 
+	if (thread->names.defined[function->index] == lane->serial)
+		return;
+	at = fxt_lane_place(lane, 1 + words);
 	at[words] = 0;
 	memcpy(at + 1, function->name, function->bytes);
 	fxt_lane_commit(lane, at, 1 + words,
 			fxt_record_type(FXT_RECORD_STRING) | fxt_string_index(function->index) |
 				fxt_string_bytes(function->bytes));
+	thread->names.defined[function->index] = lane->serial;
 }
 
 /* Returns whether the thread can note which names its chunks define. Maps the memory for that at the first
@@ -168,10 +173,7 @@ void fxt_function_complete(struct fxt_thread *thread, uintptr_t address, uint64_
 	}
 	if (function.index && can_define(thread)) {
 		names = function.names;
-		if (thread->names.defined[function.index] != lane->serial) {
-			define(lane, &function);
-			thread->names.defined[function.index] = lane->serial;
-		}
+		define(thread, lane, &function);
 		at = fxt_begin_record(thread, fxt_lane_place(lane, fxt_frame_words(thread) + explanation),
 				      start_ns);
 	} else if (function.name) {
@@ -181,6 +183,46 @@ void fxt_function_complete(struct fxt_thread *thread, uintptr_t address, uint64_
 		at += text;
 	}
 	fxt_complete(thread, at, end_ns, names, 0);
+}
+
+void fxt_function_complete_on(struct fxt_thread *thread, uint32_t track, uintptr_t address, uint64_t start_ns,
+			      uint64_t end_ns)
+{
+	struct known function = know(address);
+	size_t text = fxt_words_of(function.bytes);
+	enum fxt_category_bit category = fxt_function_category(address);
+	uint64_t names = FXT_FUNCTION_UNNAMED(address), *at;
+	struct fxt_lane *lane;
+	bool has_index = function.index && can_define(thread);
+
+	if (end_ns - start_ns < fxt_agent.config.threshold_ns[category]) {
+		fxt_thread_filtered(thread);
+		fxt_filtered_count(thread, fxt_function_at(address), end_ns - start_ns);
+		return;
+	}
+	lane = fxt_open_lane(thread, 1 + text + FXT_LANE_SLACK_WORDS + FXT_FRAME_WORDS, true);
+	if (!lane)
+		return;
+	if (has_index) {
+		names = function.names;
+		define(thread, lane, &function);
+		text = 0;
+	} else if (function.name) {
+		names = fxt_names_of(FXT_STR_CATEGORIES + category, fxt_inline_ref(function.bytes));
+	}
+	at = fxt_lane_place(lane, FXT_FRAME_WORDS + text);
+	at[1] = start_ns;
+	at[2] = thread->pid;
+	at[3] = track;
+	if (text) {
+		at[3 + text] = 0;
+		memcpy(at + 4, function.name, function.bytes);
+	}
+	at[4 + text] = end_ns;
+	fxt_lane_commit(lane, at, FXT_FRAME_WORDS + text, fxt_complete_header(names, 0));
+	fxt_close_lane(thread, lane, 1);
+	if (thread->commit & FXT_COMMIT_DEFERRED)
+		fxt_deferred_after(thread, end_ns);
 }
 
 void fxt_function_end(struct fxt_thread *thread, uint64_t end_ns)
@@ -197,10 +239,34 @@ bool fxt_function_drop(struct fxt_thread *thread, uint64_t end_ns)
 {
 	struct fxt_in_progress *entry = thread->open - 1;
 
-	if (thread->deep_count || !fxt_has_no_room(thread, thread->lane))
+	if (thread->deep_count || fxt_has_fibers() || !fxt_has_no_room(thread, thread->lane))
 		return false;
 	end_ns = fxt_clock_step(thread, end_ns);
 	if (!fxt_is_usual(thread, entry->start_ns, end_ns) || !fxt_drop(thread, entry))
 		fxt_function_end(thread, end_ns);
 	return true;
+}
+
+/* -- Fibers --------------------------------------------------------------------------------------- */
+
+atomic_bool fxt_fibers_are_there;
+
+void fxt_functions_meet_fiber(struct fxt_thread *thread)
+{
+	static atomic_bool is_known;
+	uint64_t mask;
+	uint32_t i;
+
+	if (FXT_LIKELY(atomic_load_explicit(&is_known, memory_order_relaxed)))
+		return;
+	atomic_store(&fxt_fibers_are_there, true);
+	fxt_functions_go_slowly(thread);
+	if (fxt_may_not_lock() || fxt_is_forbidden(FXT_NO_LOCKS))
+		return;
+	mask = fxt_lock(&fxt_threads.lock);
+	for (i = 0; i < fxt_threads.count; i++)
+		if (fxt_threads.list[i])
+			fxt_functions_go_slowly(fxt_threads.list[i]);
+	fxt_unlock(&fxt_threads.lock, mask);
+	atomic_store_explicit(&is_known, true, memory_order_relaxed);
 }

@@ -42,14 +42,17 @@ void fxt_in_progress_set_deep_count(struct fxt_thread *thread, uint32_t count)
 	size_t most = slots(thread);
 
 	thread->deep_count = count;
-	if (count || !thread->event_thread) {
-		thread->quick_limit = NULL;
-		thread->names.quick = fxt_functions_none_defined;
+	if (count || !thread->event_thread || fxt_has_fibers()) {
+		fxt_functions_go_slowly(thread);
 	} else {
 		thread->quick_limit =
 			fxt_in_progress_entries(thread) +
 			(most < FXT_FUNCTION_DEPTH ? most : FXT_FUNCTION_DEPTH);
 		thread->names.quick = thread->names.defined;
+		/* Another thread may have met the first fiber just now. */
+		atomic_thread_fence(memory_order_seq_cst);
+		if (FXT_UNLIKELY(fxt_has_fibers()))
+			fxt_functions_go_slowly(thread);
 	}
 }
 

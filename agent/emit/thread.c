@@ -155,16 +155,19 @@ bool fxt_thread_put_extra(struct fxt_thread *thread, const uint64_t *record, siz
 static void find_stack(struct fxt_thread *thread)
 {
 	struct rlimit limit;
-	uintptr_t bytes = DEFAULT_STACK_BYTES;
+	uintptr_t bytes = DEFAULT_STACK_BYTES, frame = (uintptr_t)__builtin_frame_address(0);
 
 	/* The kernel puts the program's name above the first frame of the first thread; glibc puts a thread's
-	 * descriptor above the first frame of the thread. */
+	 * descriptor above the first frame of the thread. The first thread of a child of fork() is on the
+	 * stack of the thread that forked, which may have been another one. */
 	thread->handle = (uintptr_t)pthread_self();
-	thread->stack.high = thread->tid == thread->pid ? getauxval(AT_EXECFN) : thread->handle;
 	if (!fxt_sys_getrlimit(RLIMIT_STACK, &limit) && limit.rlim_cur < UINT32_MAX)
 		bytes = limit.rlim_cur;
+	thread->stack.high = thread->tid == thread->pid && thread->handle - frame >= bytes
+				     ? getauxval(AT_EXECFN) : thread->handle;
 	thread->stack.low = thread->stack.high > bytes ? thread->stack.high - bytes : 0;
-	thread->stack.alternate_is_within = fxt_alternate_is_within(thread);
+	fxt_note_alternate(thread);
+	thread->fiber = NULL;
 }
 
 void fxt_thread_has_stack(struct fxt_thread *thread, uintptr_t low, size_t bytes)
@@ -324,7 +327,21 @@ static void begin_life(struct fxt_thread *thread, uint32_t own_tid)
 	thread->born_ns = thread->stopped_ns = thread->lasted_ns = 0;
 	thread->life = thread->expects = thread->vfork.link = 0;
 	thread->vfork.child = thread->vfork.chunk.words = 0;
-	find_stack(thread);
+}
+
+/* In the child of a fork the thread is on the stack that it was on. The child of a clone() begins on another
+ * one, which this finds by the present frame: that is near the stack's high end. */
+static void find_stack_of_child(struct fxt_thread *thread, bool returns)
+{
+	enum { ABOVE_BYTES = 65536 };
+	uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
+
+	thread->handle = (uintptr_t)pthread_self();
+	if (!returns && !fxt_on_own_stack(thread, frame)) {
+		thread->stack.high = frame + ABOVE_BYTES;
+		thread->stack.low = frame > DEFAULT_STACK_BYTES ? frame - DEFAULT_STACK_BYTES : 0;
+	}
+	fxt_note_alternate(thread);
 }
 
 /* Ends the use of the state by a thread that the kernel no longer knows: closes the calls that it left open,
@@ -404,6 +421,7 @@ struct fxt_thread *fxt_thread_attach(void)
 		if (thread->in_use)
 			end_life(thread);
 		begin_life(thread, tid);
+		find_stack(thread);
 		thread->claimed = false;
 		thread->filtered.hidden = 0;
 		fxt_set_self_ending(thread);
@@ -484,6 +502,7 @@ void fxt_threads_after_fork(bool returns)
 	born_ns = fxt_now(thread);
 	fxt_in_progress_after_fork(thread);
 	begin_life(thread, (uint32_t)fxt_sys_gettid());
+	find_stack_of_child(thread, returns);
 	thread->born_ns = born_ns;
 	/* See fxt_in_progress_ready(). */
 	thread->explain_due_ns = 0;

@@ -15,6 +15,7 @@
 #include "agent/emit/losses.h"
 #include "agent/emit/thread.h"
 #include "agent/emit/trace_file.h"
+#include "agent/fibers/fiber.h"
 #include "config.h"
 #include "control.h"
 #include "follow.h"
@@ -167,6 +168,7 @@ void fxt_agent_exit(void)
 	mask = fxt_sys_block_signals();
 	if (fxt_buffer_rewrite(&fxt_agent.buffer, REWRITE_MAX_BYTES)) {
 		fxt_fd_slots_stop();
+		fxt_fibers_after_rewrite();
 		if (thread)
 			fxt_thread_after_rewrite(thread);
 	}

@@ -26,6 +26,7 @@
 #include "agent/emit/program_text.h"
 #include "agent/emit/sample.h"
 #include "agent/emit/thread.h"
+#include "agent/fibers/fiber.h"
 #include "agent/objects/block_table.h"
 #include "agent/objects/blocks.h"
 #include "agent/objects/label.h"
@@ -140,6 +141,7 @@ static const struct fxt_part table[] = {
 	 .exits = tell_filtered},
 	{"threads: one is left, a new one, in the calls its parent's was in if it returns to them",
 	 .mode = fxt_threads_mode, .child = child_threads},
+	{"fibers: they go on, in the tracks of another process", .child = fxt_fibers_after_fork},
 	{"snapshots: none is being taken",
 	 .child = fxt_control_after_fork, .triggered = fxt_control_trigger,
 	 .storage_ends = fxt_control_storage_ends, .deferred = fxt_control_hear, .woken = fxt_control_woken},

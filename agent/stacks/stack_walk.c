@@ -232,3 +232,93 @@ void fxt_stack_walk(const struct fxt_thread *thread, const uintptr_t *own, unsig
 	walk->is_whole = is_whole && count <= most;
 	walk->count = count < most ? count : most;
 }
+
+/* -- On a stack of which nothing is known --------------------------------------------------------- */
+
+enum { PAGE_BYTES = 4096, FRAME_MOST_BYTES = 1 << 16, PAGES_ASKED_MOST = 256 };
+
+/* Makes one page more of the stack known to be readable. Returns false if it is not. */
+static bool know_more(struct bounds *bounds, unsigned *asked)
+{
+	if (++*asked > PAGES_ASKED_MOST || !fxt_sys_can_read(bounds->high))
+		return false;
+	bounds->high += PAGE_BYTES;
+	return true;
+}
+
+/* Goes from a handler to the code that the signal has interrupted, if that is on the same stack. */
+static bool leave_handler(struct bounds *bounds, unsigned *asked, struct fxt_frame *at)
+{
+	uintptr_t sp = at->sp;
+
+	while (bounds->high - sp < sizeof(ucontext_t) && know_more(bounds, asked))
+		;
+	bounds->low = sp;
+	/* The registers that the kernel saves there take some pages. */
+	bounds->high += FRAME_MOST_BYTES;
+	if (!step_over_signal(fxt_self, bounds, at) || at->sp <= sp || at->sp >= bounds->high)
+		return false;
+	bounds->low = at->sp;
+	bounds->high = (at->sp | (PAGE_BYTES - 1)) + 1;
+	return true;
+}
+
+/* Walks from `*at` until a function is left whose frame reaches down to `frame` or below. Returns
+ * FXT_REACH_YES if there is one; `*at` is its caller's then. */
+static enum fxt_reach walk_beyond(uintptr_t frame, struct fxt_frame *at)
+{
+	/* The page of a frame that lives is there. */
+	struct bounds bounds = {at->sp, (at->sp | (PAGE_BYTES - 1)) + 1};
+	unsigned steps, asked = 0;
+	bool is_guessed = false;
+
+	for (steps = 0; steps < STEPS_MOST; steps++) {
+		struct fxt_code code;
+		enum step how;
+
+		at->place = fxt_return_place(at->place);
+		if (at->sp > frame + sizeof(uintptr_t))
+			return is_guessed ? FXT_REACH_UNKNOWN : FXT_REACH_YES;
+		if (!at->place)
+			return is_guessed ? FXT_REACH_UNKNOWN : FXT_REACH_NOT;
+		code = fxt_code_at(at->place);
+		if (code.how == FXT_UNWIND_OUTERMOST)
+			return is_guessed ? FXT_REACH_UNKNOWN : FXT_REACH_NOT;
+		if (code.module && code.how == FXT_UNWIND_NONE && is_signal_return(at->place)) {
+			if (!leave_handler(&bounds, &asked, at))
+				return FXT_REACH_UNKNOWN;
+			continue;
+		}
+		while ((how = leave(&code, &bounds, at)) == STEP_NONE)
+			if (bounds.high > frame + FRAME_MOST_BYTES || !know_more(&bounds, &asked))
+				return bounds.high <= frame && !is_guessed ? FXT_REACH_NOT
+									   : FXT_REACH_UNKNOWN;
+		is_guessed |= how == STEP_GUESSED;
+	}
+	return FXT_REACH_UNKNOWN;
+}
+
+enum fxt_reach fxt_stack_reaches(const uintptr_t *own, uintptr_t frame, uintptr_t place)
+{
+	struct fxt_frame at = {own[1], (uintptr_t)(own + 2), own[0]};
+	enum fxt_reach reach = walk_beyond(frame, &at);
+
+	/* A guess that leads to the right place was right. */
+	if (reach != FXT_REACH_NOT && at.sp > frame + sizeof(uintptr_t) && at.place == place)
+		return FXT_REACH_YES;
+	return reach == FXT_REACH_YES ? FXT_REACH_NOT : reach;
+}
+
+enum fxt_reach fxt_stack_goes_beyond(const uintptr_t *own, uintptr_t at)
+{
+	struct fxt_frame frame = {own[1], (uintptr_t)(own + 2), own[0]};
+
+	return walk_beyond(at, &frame);
+}
+
+uintptr_t fxt_stack_end_of(const uintptr_t *own, uintptr_t frame)
+{
+	struct fxt_frame at = {own[1], (uintptr_t)(own + 2), own[0]};
+
+	return walk_beyond(frame, &at) == FXT_REACH_YES ? at.sp : 0;
+}

@@ -24,4 +24,23 @@ struct fxt_walk {
 void fxt_stack_walk(const struct fxt_thread *thread, const uintptr_t *own, unsigned most,
 		    struct fxt_walk *walk);
 
+/* Says whether a call led to the present function. */
+enum fxt_reach {
+	FXT_REACH_NOT,                  /* the stack ends before, or other calls lie there */
+	FXT_REACH_YES,
+	FXT_REACH_UNKNOWN,              /* some code on the way has no rule */
+};
+
+/* Finds out whether a frame that lies on the stack at `frame` or just above, and returns to `place`, is
+ * that of a caller of a function of this library. `own` is as above. Nothing is known of the stack: the
+ * memory need not be there, and may have any contents. */
+enum fxt_reach fxt_stack_reaches(const uintptr_t *own, uintptr_t frame, uintptr_t place);
+
+/* Says whether a caller of the present function has a frame that reaches beyond `at`. */
+enum fxt_reach fxt_stack_goes_beyond(const uintptr_t *own, uintptr_t at);
+
+/* Returns where the frame ends that lies on the stack at `frame` or just above: the stack pointer of the
+ * function's caller behind the call. Returns 0 if that is not known. */
+uintptr_t fxt_stack_end_of(const uintptr_t *own, uintptr_t frame);
+
 #endif

@@ -2,6 +2,7 @@
  * word, the word of the stack that has the address it returns to. That word is the frame of its entry among
  * the calls in progress. */
 #include "agent/emit/filtered.h"
+#include "agent/fibers/fiber.h"
 #include "agent/stacks/return_thunk.h"
 #include "entry.h"
 
@@ -51,6 +52,14 @@ void fxt_return_word_enter(struct fxt_thread *thread, uintptr_t *return_word, ui
 		fxt_thread_dropped(thread, FXT_LOSS_DEPTH);
 		return;
 	}
+	if (fxt_fiber_is_near(thread, frame)) {
+		switch (fxt_fiber_enter(thread, frame, address, address, fxt_return_place(place),
+					is_tail ? FXT_FIBER_TAIL_CALL : FXT_FIBER_RETURN_WORD)) {
+		case FXT_FIBER_ENTERED: *return_word = thunk; return;
+		case FXT_FIBER_LEFT_OUT: return;
+		case FXT_FIBER_ELSEWHERE: break;
+		}
+	}
 	drop_stale(thread, frame, address, is_tail);
 	entry = thread->open;
 	hidden = thread->filtered.hidden;
@@ -73,6 +82,9 @@ void fxt_return_word_leave(struct fxt_thread *thread, uintptr_t return_word)
 {
 	struct fxt_in_progress *entry = thread->open - 1;
 
+	if (fxt_fiber_is_near(thread, return_word) && fxt_fiber_leave_word(thread, return_word))
+		return;
+	entry = thread->open - 1;
 	while (entry >= fxt_in_progress_entries(thread) && !has_word(thread, entry, return_word))
 		entry--;
 	if (entry < fxt_in_progress_entries(thread))

@@ -5,6 +5,7 @@
 #include "agent/arrows/parent_links.h"
 #include "agent/descriptors/fds.h"
 #include "agent/descriptors/rings.h"
+#include "agent/fibers/fiber.h"
 #include "agent/process/lifecycle.h"
 #include "argv.h"
 #include "interpose/engine/interpose.h"
@@ -75,6 +76,7 @@ static void tell(struct fxt_departure *departure, const char *refusal, uint64_t 
 	fxt_birth_tell(thread);
 	fxt_rings_tell(thread);
 	fxt_in_progress_end(thread, fxt_now(thread), fxt_get_event_name(names));
+	fxt_fibers_end(thread->last_ns, fxt_get_event_name(names));
 }
 
 void fxt_departure_begin(struct fxt_departure *departure, const char *refusal, uint64_t names,
@@ -93,10 +95,12 @@ void fxt_departure_failed(struct fxt_departure *departure)
 	fxt_agent_leaves(false);
 	if (!thread)
 		return;
-	if (departure->of_child)
+	if (departure->of_child) {
 		thread->vfork.left_ns = 0;
-	else
+	} else {
 		fxt_in_progress_go_on(thread);
+		fxt_fibers_go_on();
+	}
 	if (departure->lane)
 		take_event_back(departure);
 }

@@ -17,6 +17,7 @@
 #include "agent/descriptors/transfer.h"
 #include "agent/emit/in_progress.h"
 #include "agent/emit/program_text.h"
+#include "agent/fibers/fiber.h"
 #include "agent/process/lifecycle.h"
 #include "exit.h"
 #include "interpose/engine/interpose.h"
@@ -105,6 +106,7 @@ static void process_ends(uint64_t name, int status)
 		return;
 	}
 	fxt_in_progress_end(thread, now_ns, name);
+	fxt_fibers_end(now_ns, name);
 	at = fxt_is_on(FXT_CAT_process) ? fxt_reserve_extra(thread, now_ns, 1) : NULL;
 	if (!at)
 		return;

@@ -7,6 +7,7 @@
 #include <utmp.h>
 
 #include "agent/arrows/parent_links.h"
+#include "agent/fibers/fiber.h"
 #include "interpose/engine/interpose.h"
 #include "interpose/engine/stderr_text.h"
 
@@ -79,8 +80,10 @@ FXT_EXPORT int daemon(int nochdir, int noclose)
 	fxt_birth_begin(thread_, &birth, FXT_BIRTH_FORKS);
 	fxt_parent_leave(thread_);
 	fxt_in_progress_end(thread_, fxt_now(thread_), fxt_get_event_name(names_));
+	fxt_fibers_end(thread_->last_ns, fxt_get_event_name(names_));
 	result = real_daemon(nochdir, noclose);
 	fxt_in_progress_go_on(thread_);
+	fxt_fibers_go_on();
 	end_ns = fxt_end(thread_, open);
 	if ((uint32_t)fxt_sys_getpid() != pid) {
 		fxt_in_progress_settle(thread_);

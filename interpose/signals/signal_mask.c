@@ -22,15 +22,17 @@ FXT_REAL(int, sigaltstack, (const stack_t *ss, stack_t *old_ss), (ss, old_ss))
  * on the new one before the call returns to here. */
 static void expect_alternate(const stack_t *ss)
 {
-	if (fxt_self && ss)
+	if (fxt_self && ss) {
 		fxt_self->stack.alternate_is_within = true;
+		fxt_self->stack.alternate_high = 0;
+	}
 }
 
 /* Notes after the call whether the alternate stack lies there. */
 static void note_alternate(const stack_t *ss)
 {
 	if (fxt_self && ss)
-		fxt_self->stack.alternate_is_within = fxt_alternate_is_within(fxt_self);
+		fxt_note_alternate(fxt_self);
 }
 
 static int noted_sigaltstack(const stack_t *ss, stack_t *old_ss)

@@ -1,6 +1,7 @@
 /* Defines the hooks of -finstrument-functions. The loader finds ours before glibc's, which do nothing, so
  * ours call no real function. Instrumented code calls them in any context, also before constructors. */
 #include "agent/emit/filtered.h"
+#include "agent/fibers/fiber.h"
 #include "interpose/engine/interpose.h"
 
 /* The address at which a hook begins changes its cost by a twentieth: the cost is least at the head of a
@@ -29,6 +30,10 @@ static __attribute__((noinline)) void enter(uintptr_t function, uintptr_t call_s
 	if (thread && fxt_filtered_quick(thread, fxt_function_first(function), function))
 		return;
 	thread = fxt_enter_on();
+	if (thread && fxt_fiber_is_near(thread, frame) &&
+	    fxt_fiber_enter(thread, frame, site, function, call_site, FXT_FIBER_EXIT_HOOK) !=
+		    FXT_FIBER_ELSEWHERE)
+		return;
 	if (thread && fxt_agent.config.filters_functions)
 		fxt_filtered_enter(thread, frame, site, function, call_site);
 	else if (thread)
@@ -39,6 +44,8 @@ static __attribute__((noinline)) void enter(uintptr_t function, uintptr_t call_s
  * was entered. */
 static __attribute__((noinline)) void leave(uintptr_t function, uintptr_t frame)
 {
+	if (fxt_self && fxt_fiber_is_near(fxt_self, frame) && fxt_fiber_leave(fxt_self, frame, function))
+		return;
 	if (fxt_self && fxt_agent.config.filters_functions)
 		fxt_filtered_leave(fxt_self, frame, function);
 	else if (fxt_self)

@@ -109,7 +109,7 @@ RANDOM int64_t random_negative(void)
 RANDOM size_t random_length_of(uint64_t *state, size_t most)
 {
 	uint64_t x = random_of(state), kind = x % 64;
-	size_t end = kind < 32 ? SHORT_MOST : kind < 63 ? MIDDLE_MOST : most;
+	size_t end = kind < 32 ? (uint64_t)SHORT_MOST : kind < 63 ? (uint64_t)MIDDLE_MOST : most;
 
 	return 1 + (x >> 6) % (end < most ? end : most);
 }

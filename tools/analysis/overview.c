@@ -418,7 +418,8 @@ size_t fxt_overview_threads(const struct fxt_overview *o, const struct fxt_reade
 	for (size_t i = 0; i < o->thread_count; i++) {
 		uint64_t lives = fxt_overview_lives(o, (uint32_t)i);
 
-		if (o->thread_events[i] && r->threads[i].pid != FXT_KERNEL_PROVIDER_ID)
+		if (o->thread_events[i] && r->threads[i].pid != FXT_KERNEL_PROVIDER_ID &&
+		    !r->threads[i].is_fiber)
 			n += lives ? lives : 1;
 	}
 	return n;

@@ -117,6 +117,8 @@ enum { FXT_OTHERS_ID = 0x7ffffffe };
 struct fxt_trace_thread {
 	uint64_t pid, tid;              /* koids */
 	struct fxt_text name;           /* empty when no kernel object named it */
+	/* It is the track of a fiber, which a thread runs: its kernel object names the thread. */
+	bool is_fiber;
 };
 
 /* One decoded record. Notes beside the members say for which types of record they are set. For other types

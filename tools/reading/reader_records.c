@@ -191,7 +191,7 @@ static void read_userspace_object(struct fxt_decoder *d)
 static void read_kernel_object(struct fxt_decoder *d)
 {
 	struct fxt_record *rec = d->rec;
-	uint64_t pid;
+	uint64_t pid, tid;
 
 	reserved(d, rec->header >> 44);
 	rec->subtype = (unsigned)fxt_get_object_type(rec->header);
@@ -209,6 +209,7 @@ static void read_kernel_object(struct fxt_decoder *d)
 		   fxt_argument_u64(fxt_argument(rec, "process"), &pid)) {
 		rec->thread = fxt_thread_of(d->r, pid, rec->id);
 		d->r->threads[rec->thread].name = fxt_lasting_text(d->r, &rec->name);
+		d->r->threads[rec->thread].is_fiber = fxt_argument_u64(fxt_argument(rec, "thread"), &tid);
 	}
 }
 

@@ -1,0 +1,90 @@
+#!/bin/bash
+# Instrumented functions on fibers: each has its begin and its end in the trace, in the order in which these
+# were, and is on its fiber's track, whatever the fibers switch by, wherever their stacks are, and whatever
+# becomes of them.
+# shellcheck source=lib.sh
+. "${abs_top_srcdir:?}/tests/e2e/lib.sh"
+need python3
+
+# compare NAME FILE: compares the trace with what the program said, NAME.said.
+compare()
+{
+	count comparison
+	trace calls "$2" >"$1.calls"
+	python3 "$abs_top_srcdir/tests/e2e/fibers.py" "$1.said" "$1.calls" || fail "$1: see above"
+	is "$1: lost" "" "$(trace lost "$2" | grep -v ' 0$')"
+}
+
+# fibers NAME PROGRAM ARGUMENT...: runs the program with the agent, and compares.
+fibers()
+{
+	local name=$1 file
+
+	shift
+	traced "$name" "$@" >"$name.said" || fail "$name: exit status $?"
+	file=$(only "$name"/*.fxt) && valid "$file" && compare "$name" "$file"
+}
+
+ways=context
+test "$(uname -m)" != x86_64 || ways="context hand"
+${CC:-cc} -O2 -finstrument-functions -I"$abs_top_srcdir/tests/apps" -o optimised \
+	"$abs_top_srcdir/tests/apps/fibers.c" -pthread || fail "fibers.c cannot be compiled"
+for way in $ways; do
+	for stacks in pages block again; do
+		fibers "$way.$stacks" "$apps/fibers" "$way" $stacks $((1 + $(random_below 60))) 4
+		fibers "$way.$stacks.O2" ./optimised "$way" $stacks $((1 + $(random_below 60))) 4
+	done
+done
+
+# crowd NAME ARGUMENT...: runs many fibers by several threads. A fork makes a trace of its own.
+crowd()
+{
+	local name=$1 file
+
+	shift
+	traced "$name" "$apps/fiber_crowd" "$@" >"$name.said" || fail "$name: exit status $?"
+	for file in "$name"/*.fxt; do
+		valid "$file" && trace calls "$file"
+	done >"$name.calls"
+	for file in "$name"/*.fxt; do
+		is "$name: lost" "" "$(trace lost "$file" | grep -v ' 0$')"
+	done
+	count comparison
+	python3 "$abs_top_srcdir/tests/e2e/fibers.py" --crowd "$name.said" "$name.calls" ||
+		fail "$name: see above"
+}
+
+if test -x "$apps/fiber_crowd"; then
+	for way in $ways; do
+		crowd "$way.crowd" "$way" $((2 + $(random_below 5))) $((1 + $(random_below 400))) 32768
+		crowd "$way.one" "$way" 1 $((1 + $(random_below 40))) 65536
+	done
+else
+	echo "there is no C++ compiler, so fibers of several threads are not compared"
+fi
+
+# The programs do the same without the agent, and a ring keeps what it has room for.
+FXT_BUFFERING_MODE=circular fibers ring "$apps/fibers" context block $((1 + $(random_below 60))) 4
+bare "$apps/fibers" context block 20 3 >bare.said
+traced same "$apps/fibers" context block 20 3 >same.said
+is "output" "$(cat bare.said)" "$(cat same.said)"
+
+# Fibers are no threads: of the program's two at a time the report has those alone.
+report=$(fxt report "$(only same/*.fxt)")
+is "fibers among the threads" "" "$(sed -n '/^THREADS/,/^$/p' <<<"$report" | grep '^  *fiber [0-9]')"
+
+# Functions that nest too deep are no calls of the heap, and neither are those that a filter leaves out.
+cat >deep.c <<'EOC'
+#include <stdlib.h>
+int down(int n);
+int down(int n) { return n ? down(n - 1) + 1 : (int)sizeof(int); }
+int main(void) { free(malloc(1000)); free(malloc(down(600))); return 0; }
+EOC
+${CC:-cc} -O0 -finstrument-functions -o deep deep.c || fail "deep.c cannot be compiled"
+traced too_deep ./deep
+FXT_FILTER='!down' traced left_out ./deep
+for name in too_deep left_out; do
+	report=$(fxt report "$(only $name/*.fxt)")
+	grep -q '^HEAP' <<<"$report" || fail "$name: there is no heap in the report"
+	is "$name: what the heap is said to lack" "" "$(grep 'not the whole' <<<"$report")"
+done
