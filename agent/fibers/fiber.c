@@ -13,8 +13,8 @@ enum {
 	NEAR_BYTES = 1024,
 	/* The same where nothing is in progress, or where code without unwind rules lies between. */
 	STEP_BYTES = 4096,
-	/* A fiber is given away when it has been idle, so it is not so a second time. */
-	TRIES_MOST = 3,
+	/* Another thread claims a fiber for a moment only, or to give it away. */
+	TRIES_MOST = 64,
 };
 
 /* Returns whether the fiber's last event was the thread's last, too: the thread has run nothing else
@@ -131,11 +131,26 @@ static struct fxt_fiber *drop_dead(struct fxt_thread *thread, struct fxt_fiber *
 	return fiber;
 }
 
-/* Returns the fiber on which a function is entered. Returns NULL if there is none; then *is_elsewhere says
- * whether the function is on no fiber's stack. */
-static struct fxt_fiber *find_fiber(struct fxt_thread *thread, uintptr_t frame, uintptr_t site,
-				    enum fxt_fiber_hook hook, bool *is_elsewhere)
+/* Claims a fiber that was found, if it has no entries. Returns false if another thread gives it away. */
+static bool claim(struct fxt_fiber *fiber, uintptr_t frame, bool *is_claimed)
 {
+	if (*is_claimed || fiber->open > fiber->calls)
+		return true;
+	*is_claimed = fxt_fiber_claim(fiber);
+	if (*is_claimed && frame >= atomic_load(&fiber->high)) {
+		fxt_fiber_release(fiber);
+		*is_claimed = false;
+	}
+	return *is_claimed;
+}
+
+/* Returns the fiber on which a function is entered; *is_claimed says whether it was claimed. Returns NULL if
+ * there is none; then *is_elsewhere says whether the function is on no fiber's stack, and *is_claimed whether
+ * there is no room for another fiber. */
+static struct fxt_fiber *find_fiber(struct fxt_thread *thread, uintptr_t frame, uintptr_t site,
+				    enum fxt_fiber_hook hook, bool *is_elsewhere, bool *is_claimed)
+{
+	struct fxt_fiber *found;
 	struct fxt_fiber *fiber = running_deeper(thread, frame);
 
 	if (!fiber)
@@ -148,6 +163,7 @@ static struct fxt_fiber *find_fiber(struct fxt_thread *thread, uintptr_t frame, 
 			fiber = NULL;
 		if (!fiber) {
 			fiber = fxt_fiber_make(frame, end_of(frame, hook), fxt_now(thread));
+			*is_claimed = true;
 			if (!fiber)
 				return NULL;
 			fxt_fiber_know(thread, fiber);
@@ -155,8 +171,17 @@ static struct fxt_fiber *find_fiber(struct fxt_thread *thread, uintptr_t frame, 
 			fiber->last_ns = thread->last_ns;
 		}
 	}
+	if (!claim(fiber, frame, is_claimed))
+		return NULL;
 	fxt_fiber_know(thread, fiber);
+	found = fiber;
 	fiber = drop_dead(thread, fiber, frame, site, hook);
+	if (fiber != found && *is_claimed) {
+		fxt_fiber_release(found);
+		*is_claimed = false;
+	}
+	if (!claim(fiber, frame, is_claimed))
+		return NULL;
 	if (frame < fiber->low)
 		fiber->low = frame;
 	/* Another fiber may have begun with a smaller frame on the same stack. */
@@ -224,37 +249,52 @@ static void tell_full(void)
 				 "memory");
 }
 
+/* Enters a function on a fiber. Signals are blocked if the fiber may have no entries yet. */
+static enum fxt_fiber_entry enter(struct fxt_thread *thread, struct fxt_fiber_call *new)
+{
+	bool is_elsewhere = false, is_claimed = false, is_entered;
+	struct fxt_fiber *fiber = NULL;
+	unsigned tries;
+
+	for (tries = 0; !fiber && !is_elsewhere && !is_claimed && tries < TRIES_MOST; tries++)
+		fiber = find_fiber(thread, new->frame, new->site, (enum fxt_fiber_hook)new->hook,
+				   &is_elsewhere, &is_claimed);
+	if (is_elsewhere)
+		return FXT_FIBER_ELSEWHERE;
+	fxt_functions_meet_fiber(thread);
+	if (!fiber) {
+		tell_full();
+		fxt_thread_dropped(thread, FXT_LOSS_DEPTH);
+		return FXT_FIBER_LEFT_OUT;
+	}
+	new->names = fxt_function_names(new->function);
+	is_entered = (!fxt_agent.config.filters_functions || is_kept(thread, fiber, new)) &&
+		     fxt_fiber_push(thread, fiber, new);
+	if (is_claimed)
+		fxt_fiber_release(fiber);
+	return is_entered ? FXT_FIBER_ENTERED : FXT_FIBER_LEFT_OUT;
+}
+
 enum fxt_fiber_entry fxt_fiber_enter(struct fxt_thread *thread, uintptr_t frame, uintptr_t site,
 				     uintptr_t address, uintptr_t call_site, enum fxt_fiber_hook hook)
 {
 	struct fxt_fiber_call new = {.frame = frame, .function = address, .site = site,
 				     .call_site = call_site, .hook = (uint8_t)hook};
-	enum fxt_push push = FXT_PUSH_GIVEN_AWAY;
-	struct fxt_fiber *fiber;
-	bool is_elsewhere = false;
-	unsigned tries;
+	const struct fxt_fiber *fiber;
+	enum fxt_fiber_entry result;
+	uint64_t mask;
 
 	fxt_in_progress_ready(thread);
 	fxt_fiber_adopt(thread);
 	if (fxt_on_own_stack(thread, frame))
 		return FXT_FIBER_ELSEWHERE;
-	for (tries = 0; push == FXT_PUSH_GIVEN_AWAY && tries < TRIES_MOST; tries++) {
-		fiber = find_fiber(thread, frame, site, hook, &is_elsewhere);
-		if (is_elsewhere)
-			return FXT_FIBER_ELSEWHERE;
-		fxt_functions_meet_fiber(thread);
-		if (!fiber)
-			break;
-		new.names = fxt_function_names(address);
-		if (fxt_agent.config.filters_functions && !is_kept(thread, fiber, &new))
-			return FXT_FIBER_LEFT_OUT;
-		push = fxt_fiber_push(thread, fiber, &new);
-	}
-	if (push == FXT_PUSH_GIVEN_AWAY) {
-		tell_full();
-		fxt_thread_dropped(thread, FXT_LOSS_DEPTH);
-	}
-	return push == FXT_PUSH_DONE ? FXT_FIBER_ENTERED : FXT_FIBER_LEFT_OUT;
+	fiber = thread->fiber;
+	if (fiber && fiber->open > fiber->calls + 1 && frame < fiber->open[-1].frame && frame >= fiber->low)
+		return enter(thread, &new);
+	mask = fxt_sys_block_signals();
+	result = enter(thread, &new);
+	fxt_sys_restore_signals(mask);
+	return result;
 }
 
 /* -- The end -------------------------------------------------------------------------------------- */
@@ -374,4 +414,21 @@ bool fxt_fiber_leave_word(struct fxt_thread *thread, uintptr_t return_word)
 	while (fiber->open > fiber->calls && has_word(fiber->open - 1, return_word))
 		fxt_fiber_end_last(thread, fiber);
 	return true;
+}
+
+void fxt_fibers_freed(struct fxt_thread *thread, const void *memory, size_t bytes, bool is_block)
+{
+	uintptr_t low = (uintptr_t)memory, high = low + bytes, here = (uintptr_t)__builtin_frame_address(0);
+	struct fxt_fiber *fiber;
+
+	/* The caller may give any size. A stack that the calling thread is on is not free yet. */
+	if (high <= low || (here >= low && here < high))
+		return;
+	while ((fiber = fxt_fiber_within(low, high))) {
+		if (!is_block && fxt_sys_can_read(atomic_load(&fiber->high) - 1))
+			return;
+		bury(thread, fiber);
+		if (atomic_load(&fiber->high))
+			return;
+	}
 }

@@ -43,6 +43,10 @@ bool fxt_fiber_leave(struct fxt_thread *thread, uintptr_t frame, uintptr_t addre
  * Returns false, with nothing changed, if the word is on no fiber. */
 bool fxt_fiber_leave_word(struct fxt_thread *thread, uintptr_t return_word);
 
+/* Ends the fibers whose stacks are in memory that the program frees: they never go on. A block is about to be
+ * freed; pages have been unmapped, and may be another thread's already. */
+void fxt_fibers_freed(struct fxt_thread *thread, const void *memory, size_t bytes, bool is_block);
+
 /* Called in the child of a fork: its fibers go on, in a file that knows nothing of them yet. */
 void fxt_fibers_after_fork(void);
 /* Called when the file has been rewritten, and the process is about to end: no page is the file's any

@@ -33,7 +33,7 @@ static struct fxt_fiber *fiber_of(struct fxt_thread *thread, const struct fxt_in
 {
 	struct fxt_fiber *fiber = fxt_fiber_above(thread, entry->frame);
 
-	if (fiber && entry->frame >= fiber->low)
+	if (fiber && entry->frame >= fiber->low && (fiber->open > fiber->calls || fxt_fiber_claim(fiber)))
 		return fiber;
 	if (last && entry->frame < last->low && last->low - entry->frame < APART_BYTES)
 		return last;
@@ -64,6 +64,9 @@ static void adopt(struct fxt_thread *thread, struct fxt_in_progress *entry)
 			.mark = thread->filter_marks[entry - fxt_in_progress_entries(thread)],
 			.hook = (uint8_t)hook_of(entry)};
 		fxt_fiber_push(thread, fiber, &new);
+		/* If it had no entries before, fiber_of() has claimed it. */
+		if (fiber->open == fiber->calls + 1)
+			fxt_fiber_release(fiber);
 		fiber->last_ns = thread->last_ns;
 	}
 	while (thread->open > first)

@@ -69,16 +69,7 @@ void fxt_fiber_drop_stale(struct fxt_thread *thread, struct fxt_fiber *fiber, ui
 	fxt_fiber_close_above(thread, fiber, first - 1, end_ns);
 }
 
-/* Returns whether the fiber, whose first entry was taken just now, still has the stack of this frame. */
-static bool is_still_there(const struct fxt_fiber *fiber, uintptr_t frame)
-{
-	atomic_thread_fence(memory_order_seq_cst);
-	return !atomic_load(&fiber->is_given_away) && frame < atomic_load(&fiber->high) &&
-	       frame >= fiber->low;
-}
-
-enum fxt_push fxt_fiber_push(struct fxt_thread *thread, struct fxt_fiber *fiber,
-			     const struct fxt_fiber_call *new)
+bool fxt_fiber_push(struct fxt_thread *thread, struct fxt_fiber *fiber, const struct fxt_fiber_call *new)
 {
 	struct fxt_fiber_call *call = fiber->open;
 	uint64_t names = new->names;
@@ -86,7 +77,7 @@ enum fxt_push fxt_fiber_push(struct fxt_thread *thread, struct fxt_fiber *fiber,
 	if (call == fiber->calls + FXT_FUNCTION_DEPTH) {
 		fiber->deep_count++;
 		fxt_thread_dropped(thread, FXT_LOSS_DEPTH);
-		return FXT_PUSH_TOO_DEEP;
+		return false;
 	}
 	fiber->deep_count = 0;
 	call->names = 0;
@@ -95,10 +86,6 @@ enum fxt_push fxt_fiber_push(struct fxt_thread *thread, struct fxt_fiber *fiber,
 	/* The entry is taken before it is filled, so that a signal handler uses the next one. */
 	fiber->open = call + 1;
 	atomic_signal_fence(memory_order_seq_cst);
-	if (call == fiber->calls && !is_still_there(fiber, new->frame)) {
-		fiber->open = call;
-		return FXT_PUSH_GIVEN_AWAY;
-	}
 	call->frame = new->frame;
 	call->function = new->function;
 	call->site = new->site;
@@ -111,7 +98,7 @@ enum fxt_push fxt_fiber_push(struct fxt_thread *thread, struct fxt_fiber *fiber,
 	call->names = names;
 	if (!fxt_fiber_is_silent(call))
 		fxt_fiber_show(thread, fiber, call);
-	return FXT_PUSH_DONE;
+	return true;
 }
 
 /* Ends the function of the last entry. */

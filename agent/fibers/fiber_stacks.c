@@ -50,6 +50,7 @@ static struct {
 	_Atomic uint32_t count;
 	uint32_t next_look;
 	atomic_uint changes;            /* odd while a chain is changed */
+	struct fxt_fiber *unused;       /* fibers that no stack has, linked by `next` */
 } all;
 
 static struct fxt_fiber *fiber_of(uint32_t number)
@@ -159,6 +160,27 @@ static void unlink_fiber(struct fxt_fiber *fiber)
 	atomic_store_explicit(&fiber->high, 0, memory_order_relaxed);
 }
 
+/* Takes its stack away from a fiber that has no functions in progress. The caller changes chains. */
+static void set_aside(struct fxt_fiber *fiber)
+{
+	if (!high_of(fiber))
+		return;
+	unlink_fiber(fiber);
+	atomic_store_explicit(&fiber->next, all.unused, memory_order_release);
+	all.unused = fiber;
+}
+
+static struct fxt_fiber *take_unused(void)
+{
+	struct fxt_fiber *fiber = all.unused;
+
+	/* Another thread may have found the fiber when it still had its stack, and claim it for a moment. */
+	if (!fiber || !fxt_fiber_claim(fiber))
+		return NULL;
+	all.unused = atomic_load(&fiber->next);
+	return fiber;
+}
+
 /* Puts the fiber into the chain of its page. The caller changes chains. */
 static void link_fiber(struct fxt_fiber *fiber, uintptr_t high)
 {
@@ -170,16 +192,16 @@ static void link_fiber(struct fxt_fiber *fiber, uintptr_t high)
 }
 
 /* Returns whether nobody misses the fiber: it has no functions in progress, or its stack is not there any
- * more. Then its thread, which may be about to enter a function, finds that it is given away. */
+ * more. It is claimed then. */
 static bool is_over(struct fxt_fiber *fiber, uint64_t now_ns, bool may_ask)
 {
-	if (fiber->last_ns + IDLE_NS > now_ns)
+	if (fiber->last_ns + IDLE_NS > now_ns || !high_of(fiber))
 		return false;
-	atomic_store(&fiber->is_given_away, true);
-	atomic_thread_fence(memory_order_seq_cst);
+	if (!fxt_fiber_claim(fiber))
+		return false;
 	if (fiber->open == fiber->calls || (may_ask && !fxt_sys_can_read(fiber->calls[0].frame)))
 		return true;
-	atomic_store(&fiber->is_given_away, false);
+	fxt_fiber_release(fiber);
 	return false;
 }
 
@@ -215,6 +237,7 @@ static struct fxt_fiber *add(void)
 	if (!fiber)
 		return NULL;
 	fiber->number = number;
+	atomic_store(&fiber->is_claimed, true);
 	fiber->open = fiber->calls;
 	atomic_store_explicit(&all.count, number + 1, memory_order_release);
 	return fiber;
@@ -233,8 +256,11 @@ static void forget_below(uintptr_t frame)
 		for (looks = 0; fiber && looks < LOOKS; looks++, fiber = next) {
 			next = atomic_load_explicit(&fiber->next, memory_order_relaxed);
 			if (high_of(fiber) <= frame && high_of(fiber) > frame - LEAST_BYTES &&
-			    fiber->open == fiber->calls)
-				unlink_fiber(fiber);
+			    fiber->open == fiber->calls && fxt_fiber_claim(fiber)) {
+				if (fiber->open == fiber->calls)
+					set_aside(fiber);
+				fxt_fiber_release(fiber);
+			}
 		}
 	}
 }
@@ -246,7 +272,7 @@ void fxt_fiber_retire(struct fxt_fiber *fiber)
 	if (fxt_may_not_lock() || fxt_is_forbidden(FXT_NO_LOCKS))
 		return;
 	mask = begin_change();
-	unlink_fiber(fiber);
+	set_aside(fiber);
 	end_change(mask);
 }
 
@@ -267,13 +293,14 @@ void fxt_fiber_extend(struct fxt_fiber *fiber, uintptr_t end)
 
 struct fxt_fiber *fxt_fiber_make(uintptr_t frame, uintptr_t end, uint64_t now_ns)
 {
-	struct fxt_fiber *fiber = NULL;
+	struct fxt_fiber *fiber;
 	uint64_t mask;
 
 	if (fxt_may_not_lock() || fxt_is_forbidden(FXT_NO_LOCKS) || fxt_stack_is_short())
 		return NULL;
 	mask = begin_change();
-	if (atomic_load_explicit(&all.count, memory_order_relaxed) >= PLENTY)
+	fiber = take_unused();
+	if (!fiber && atomic_load_explicit(&all.count, memory_order_relaxed) >= PLENTY)
 		fiber = find_over(FEW_LOOKS, now_ns, false);
 	if (!fiber)
 		fiber = add();
@@ -285,9 +312,41 @@ struct fxt_fiber *fxt_fiber_make(uintptr_t frame, uintptr_t end, uint64_t now_ns
 		forget_below(frame);
 		fiber->low = frame;
 		link_fiber(fiber, end ? end : frame + SLACK_BYTES);
-		atomic_store(&fiber->is_given_away, false);
 	}
 	end_change(mask);
+	return fiber;
+}
+
+/* Finds a fiber of this page whose stack begins in [low, high). */
+static struct fxt_fiber *in_page_within(uintptr_t page, uintptr_t low, uintptr_t high)
+{
+	struct fxt_fiber *fiber = atomic_load_explicit(bucket_of(page), memory_order_acquire);
+	unsigned looks;
+
+	for (looks = 0; fiber && looks < LOOKS; looks++) {
+		if (high_of(fiber) - 1 >= low && high_of(fiber) - 1 < high)
+			return fiber;
+		fiber = atomic_load_explicit(&fiber->next, memory_order_acquire);
+	}
+	return NULL;
+}
+
+struct fxt_fiber *fxt_fiber_within(uintptr_t low, uintptr_t high)
+{
+	uintptr_t page = low >> PAGE_BITS, last = (high - 1) >> PAGE_BITS;
+	struct fxt_fiber *fiber = NULL;
+	uint64_t mask;
+
+	if (!atomic_load_explicit(&all.count, memory_order_acquire) || fxt_may_not_lock() ||
+	    fxt_is_forbidden(FXT_NO_LOCKS))
+		return NULL;
+	/* All buckets have been looked at then. */
+	if (last - page >= BUCKETS)
+		last = page + BUCKETS - 1;
+	mask = fxt_lock(&all.lock);
+	for (; page <= last && !fiber; page++)
+		fiber = in_page_within(page, low, high);
+	fxt_unlock(&all.lock, mask);
 	return fiber;
 }
 

@@ -36,7 +36,8 @@ struct fxt_fiber {
 	uint32_t koid;                  /* of its track */
 	uint32_t deep_count, hidden;    /* functions without entries that last: as in a thread's state */
 	bool lacks_pages;               /* there was no page for it */
-	atomic_bool is_given_away;      /* another stack is about to get it: fiber_stacks.c */
+	/* A thread is about to give it its first entry, or another stack; no other may do so meanwhile */
+	atomic_bool is_claimed;
 	uint64_t last_ns;               /* the time of its last event */
 	uintptr_t root_frame, root_site;        /* of the last function that it began with */
 	struct fxt_fiber_call calls[FXT_FUNCTION_DEPTH];
@@ -48,7 +49,8 @@ struct fxt_fiber *fxt_fiber_above(const struct fxt_thread *thread, uintptr_t fra
 
 /* Returns a fiber for the stack on which `frame` is the first frame that was seen; `end` is where the
  * frame ends, or 0 if that is not known. It may have had another stack, which is not there any more, and
- * functions in progress there. Returns NULL if there is no memory, or no lock may be taken. */
+ * functions in progress there. It is claimed. Returns NULL if there is no memory, or no lock may be
+ * taken. */
 struct fxt_fiber *fxt_fiber_make(uintptr_t frame, uintptr_t end, uint64_t now_ns);
 /* Notes that the fiber's stack reaches up to `end`. */
 void fxt_fiber_extend(struct fxt_fiber *fiber, uintptr_t end);
@@ -59,11 +61,21 @@ void fxt_fiber_retire(struct fxt_fiber *fiber);
  * beyond where it was expected. Looks it up, if the thread does not know. */
 bool fxt_fiber_is_none(struct fxt_thread *thread, uintptr_t frame);
 
+/* Claims a fiber without entries. Returns false if it is claimed. Who claims one blocks signals. */
+static inline bool fxt_fiber_claim(struct fxt_fiber *fiber)
+{
+	return !atomic_exchange(&fiber->is_claimed, true);
+}
+
+static inline void fxt_fiber_release(struct fxt_fiber *fiber)
+{
+	atomic_store(&fiber->is_claimed, false);
+}
+
 /* Enters a function in the fiber: an entry like *new gets the next place, a slot, and if start_ns is 0 the
- * present time. Returns FXT_PUSH_GIVEN_AWAY, with nothing changed, if the fiber has got another stack. */
-enum fxt_push { FXT_PUSH_DONE, FXT_PUSH_TOO_DEEP, FXT_PUSH_GIVEN_AWAY };
-enum fxt_push fxt_fiber_push(struct fxt_thread *thread, struct fxt_fiber *fiber,
-			     const struct fxt_fiber_call *new);
+ * present time. Returns false if it nests too deep; it was counted. The caller has claimed a fiber that has
+ * no entries yet. */
+bool fxt_fiber_push(struct fxt_thread *thread, struct fxt_fiber *fiber, const struct fxt_fiber_call *new);
 
 /* Returns the present time. It is later than all times that the fiber got before, also in another thread. */
 uint64_t fxt_fiber_now(struct fxt_thread *thread, struct fxt_fiber *fiber);
@@ -82,6 +94,9 @@ void fxt_fiber_drop_stale(struct fxt_thread *thread, struct fxt_fiber *fiber, ui
 /* Gives fibers the functions that have entries among those of the thread, and are on other stacks than its
  * own: they were entered by the quick way, which does not look, before the first fiber was met. */
 void fxt_fiber_adopt(struct fxt_thread *thread);
+
+/* Returns a fiber whose stack begins in [low, high), or NULL. Takes the lock. */
+struct fxt_fiber *fxt_fiber_within(uintptr_t low, uintptr_t high);
 
 /* Calls `each` for all fibers that have functions in progress. */
 void fxt_fibers_each(void (*each)(struct fxt_fiber *fiber, uint64_t a, uint64_t b), uint64_t a, uint64_t b);

@@ -8,6 +8,7 @@
 #include <malloc.h>
 #include <stdlib.h>
 
+#include "agent/fibers/fiber.h"
 #include "agent/objects/blocks.h"
 #include "heap_sizes.h"
 
@@ -97,6 +98,8 @@ static FXT_COLD void free_followed(struct fxt_thread *thread, void *ptr, size_t 
 	thread->bytes.heap -= bytes;
 	if (bytes >= fxt_heap.track_bytes)
 		fxt_labels_freed(ptr, bytes);
+	if (FXT_UNLIKELY(fxt_has_fibers()))
+		fxt_fibers_freed(thread, ptr, bytes, true);
 	real(ptr);
 	finish_free(thread, start_ns, ptr);
 	if (block.life.id)

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "agent/fibers/fiber.h"
 #include "agent/objects/label.h"
 #include "agent/objects/mappings.h"
 #include "agent/process/locked_memory.h"
@@ -69,7 +70,9 @@ MMAP(mmap64, off64_t)
 									\
 	fxt_mappings_left(thread, leaving, !result);                    \
 	if (!result)                                                    \
-		fxt_labels_freed(addr, length);
+		fxt_labels_freed(addr, length);                         \
+	if (!result && FXT_UNLIKELY(fxt_has_fibers()))                  \
+		fxt_fibers_freed(thread, addr, length, false);
 
 FXT_REAL(int, munmap, (pointer addr, size_t length), (addr, length))
 

@@ -7,15 +7,16 @@
  *
  * HOW is how they switch: `context` (swapcontext) or `hand` (written by hand, on x86_64). STACKS says
  * where their stacks are: `block` (one behind the other in one block of the heap), `pages` (mapped, with
- * guard pages), or `again` (one block, where stacks of random sizes take the place of those of the round
- * before). ROUNDS sets of FIBERS fibers run one after the other. In each, some fibers are left for good
- * in the middle of their functions; how, chance decides: they are not gone on with any more, or they
- * leave by longjmp() to the scheduler's stack. Some run to their ends on another thread than they began
- * on. All numbers follow from FXT_SEED.
+ * guard pages), `again` (one block, where stacks of random sizes take the place of those of the round
+ * before), or `freed` (blocks or mappings that are freed behind the round). ROUNDS sets of FIBERS fibers run
+ * one after the other. In each, some fibers are left for good in the middle of their functions; how, chance
+ * decides: they are not gone on with any more, or they leave by longjmp() to the scheduler's stack. Some run
+ * to their ends on another thread than they began on. All numbers follow from FXT_SEED.
  *
  * Lines: `+ FIBER FUNCTION` and `- FIBER FUNCTION` for the begin and end of each; FIBER is a number that
  * no other fiber has, and 0 for what runs on the threads' own stacks. The last event of a fiber that is
- * left for good is `! FIBER`: what it was in then has no end of its own. */
+ * left for good is `! FIBER`: what it was in then has no end of its own. `~ FIBER` says that its stack is
+ * freed. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <setjmp.h>
@@ -38,7 +39,7 @@ struct fiber {
 	char *stack;
 	size_t bytes;
 	int number, steps, leaves_at;
-	bool is_over, jumps;
+	bool is_over, jumps, is_mapped;
 };
 
 static struct fiber fibers[FIBERS_MOST], scheduler[2], *current;
@@ -285,17 +286,41 @@ PLAIN static void *run_there(void *steps)
 	return NULL;
 }
 
+PLAIN static void take_stack(struct fiber *fiber)
+{
+	fiber->bytes = STACK_MOST;
+	fiber->is_mapped = below(2);
+	if (fiber->is_mapped) {
+		fiber->stack = mmap(NULL, fiber->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+				    -1, 0);
+		need(fiber->stack != MAP_FAILED);
+	} else {
+		fiber->stack = malloc(fiber->bytes);
+		need(fiber->stack);
+	}
+}
+
+PLAIN static void free_stack(struct fiber *fiber)
+{
+	if (fiber->is_mapped)
+		need(!munmap(fiber->stack, fiber->bytes));
+	else
+		free(fiber->stack);
+	say('~', fiber->number, "");
+}
+
 PLAIN int main(int argc, char **argv)
 {
 	int round, rounds, i, steps;
 	char *block, *at;
 	pthread_t thread;
-	bool pages, again;
+	bool pages, again, freed;
 
 	need(argc == 5);
 	by_hand = !strcmp(argv[1], "hand");
 	pages = !strcmp(argv[2], "pages");
 	again = !strcmp(argv[2], "again");
+	freed = !strcmp(argv[2], "freed");
 	fiber_count = atoi(argv[3]);
 	rounds = atoi(argv[4]);
 	need(fiber_count <= FIBERS_MOST);
@@ -310,7 +335,9 @@ PLAIN int main(int argc, char **argv)
 	at = block;
 	for (round = 0; round < rounds; round++) {
 		for (i = 0; i < fiber_count; i++) {
-			if (pages && !fibers[i].stack) {
+			if (freed) {
+				take_stack(&fibers[i]);
+			} else if (pages && !fibers[i].stack) {
 				at = mmap(NULL, STACK_MOST + PAGE, PROT_READ | PROT_WRITE,
 					  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 				need(at != MAP_FAILED && !mprotect(at, PAGE, PROT_NONE));
@@ -332,6 +359,9 @@ PLAIN int main(int argc, char **argv)
 		run(steps);
 		need(!pthread_create(&thread, NULL, run_there, &steps) && !pthread_join(thread, NULL));
 		run(1 << 20);
+		for (i = 0; freed && i < fiber_count; i++)
+			free_stack(&fibers[i]);
+		leaf(0);
 	}
 	fwrite(said, 1, said_bytes, stdout);
 	return 0;

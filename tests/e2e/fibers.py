@@ -4,6 +4,8 @@
     fibers.py SAID CALLS        CALLS is what `trace.py calls` prints
     fibers.py --crowd SAID CALLS        does so for tests/apps/fiber_crowd
 
+Functions that were left on a stack which was freed have ended before that.
+
 Begins and ends have to come in the same order, over all fibers. The functions of a fiber are on one track,
 which is no thread's and no other fiber's at the same time. Of functions that were left for good the end is
 not known, but it is not before what they have called.
@@ -27,11 +29,12 @@ class Call:
         self.fiber, self.name, self.begin = fiber, name, begin
         self.end = None                 # the place in the account; None: it was left
         self.inner = []
+        self.freed = None               # which step came next when its stack was freed
 
 
 def read_account(path):
     """Returns the calls in the order of their begins, and the begins and ends in their order."""
-    calls, steps, stacks, last = [], [], {}, {}
+    calls, steps, stacks, last, left = [], [], {}, {}, {}
     for place, line in enumerate(open(path)):
         what, fiber, *name = line.split()
         stack = stacks.setdefault(fiber, [])
@@ -49,8 +52,12 @@ def read_account(path):
                 fail(f"the program lies: {line}")
             call.end = place
             steps.append(("-", call))
-        else:
+        elif what == "!":
+            left[fiber] = stack[:]
             stack.clear()
+        else:
+            for call in left.get(fiber, []):
+                call.freed = len(steps)
     return calls, steps, last
 
 
@@ -94,11 +101,14 @@ def main(said, traced):
             fail(f"{what} {call.name} of fiber {call.fiber} (line {call.begin + 1}) is not in order: "
                  f"{before} {now}")
     for call in calls:
+        if call.freed is not None and call.end_ns >= times[call.freed]:
+            fail(f"{call.name} of fiber {call.fiber} ends after its stack was freed")
         for inner in call.inner:
             if call.end_ns is not None and inner.end_ns > call.end_ns:
                 fail(f"{call.name} of fiber {call.fiber} ends before {inner.name}")
     print(f"{len(calls)} calls of {len(tracks)} fibers on {len(owners)} tracks, "
-          f"{sum(call.end is None for call in calls)} of them left")
+          f"{sum(call.end is None for call in calls)} of them left, "
+          f"{sum(call.freed is not None for call in calls)} of these on a stack that was freed")
 
 
 # -- A crowd ----------------------------------------------------------------------------------------

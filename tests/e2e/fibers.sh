@@ -30,7 +30,7 @@ test "$(uname -m)" != x86_64 || ways="context hand"
 ${CC:-cc} -O2 -finstrument-functions -I"$abs_top_srcdir/tests/apps" -o optimised \
 	"$abs_top_srcdir/tests/apps/fibers.c" -pthread || fail "fibers.c cannot be compiled"
 for way in $ways; do
-	for stacks in pages block again; do
+	for stacks in pages block again freed; do
 		fibers "$way.$stacks" "$apps/fibers" "$way" $stacks $((1 + $(random_below 60))) 4
 		fibers "$way.$stacks.O2" ./optimised "$way" $stacks $((1 + $(random_below 60))) 4
 	done
