@@ -27,6 +27,8 @@ controlled calls 5 open . wait 1
 count_calls locks 2 500
 count_files 3
 coroutines 64
+fibers context again 30 3
+fiber_crowd context 1 60 65536
 cut 10 2 exit
 cut 10 0 signal
 count_databases 2
@@ -212,8 +214,8 @@ once()
 
 while read -r program arguments; do
 	test -n "$program" || continue
-	# Without a C++ compiler there is no such program.
-	test $program != throws || test -x "$apps/throws" || continue
+	# Without a C++ compiler there are no such programs.
+	case $program in throws | fiber_crowd) test -x "$apps/$program" || continue ;; esac
 	run="$program $arguments"
 	# shellcheck disable=SC2086
 	{
