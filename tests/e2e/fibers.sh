@@ -57,6 +57,8 @@ crowd()
 if test -x "$apps/fiber_crowd"; then
 	for way in $ways; do
 		crowd "$way.crowd" "$way" $((2 + $(random_below 5))) $((1 + $(random_below 400))) 32768
+		# The stacks lie below that of the main thread, so the quick way takes the first functions.
+		crowd "$way.main" "$way" 0 $((1 + $(random_below 40))) 65536
 		crowd "$way.one" "$way" 1 $((1 + $(random_below 40))) 65536
 	done
 else
