@@ -77,7 +77,7 @@ static bool is_deeper(const struct fxt_thread *thread, const struct fxt_fiber *f
 }
 
 /* Ends a fiber of which nothing lives any more: another one has its stack there. */
-static void bury(struct fxt_thread *thread, struct fxt_fiber *fiber)
+static FXT_COLD void bury(struct fxt_thread *thread, struct fxt_fiber *fiber)
 {
 	fxt_fiber_know(thread, fiber);
 	fxt_fiber_close_all(thread, fiber, fiber->last_ns);
@@ -240,7 +240,7 @@ static bool is_kept(struct fxt_thread *thread, struct fxt_fiber *fiber, struct f
 }
 
 /* Says once why functions on fibers are not recorded. They are counted as if they were too deep. */
-static void tell_full(void)
+static FXT_COLD void tell_full(void)
 {
 	static atomic_bool is_told;
 
@@ -250,7 +250,8 @@ static void tell_full(void)
 }
 
 /* Enters a function on a fiber. Signals are blocked if the fiber may have no entries yet. */
-static enum fxt_fiber_entry enter(struct fxt_thread *thread, struct fxt_fiber_call *new)
+static __attribute__((noinline)) enum fxt_fiber_entry enter(struct fxt_thread *thread,
+							    struct fxt_fiber_call *new)
 {
 	bool is_elsewhere = false, is_claimed = false, is_entered;
 	struct fxt_fiber *fiber = NULL;
@@ -289,7 +290,8 @@ enum fxt_fiber_entry fxt_fiber_enter(struct fxt_thread *thread, uintptr_t frame,
 	if (fxt_on_own_stack(thread, frame))
 		return FXT_FIBER_ELSEWHERE;
 	fiber = thread->fiber;
-	if (fiber && fiber->open > fiber->calls + 1 && frame < fiber->open[-1].frame && frame >= fiber->low)
+	if (fiber && fiber->open > fiber->calls && frame < fiber->open[-1].frame && frame >= fiber->low &&
+	    is_going_on(thread, fiber))
 		return enter(thread, &new);
 	mask = fxt_sys_block_signals();
 	result = enter(thread, &new);

@@ -45,7 +45,7 @@ bool fxt_fiber_leave_word(struct fxt_thread *thread, uintptr_t return_word);
 
 /* Ends the fibers whose stacks are in memory that the program frees: they never go on. A block is about to be
  * freed; pages have been unmapped, and may be another thread's already. */
-void fxt_fibers_freed(struct fxt_thread *thread, const void *memory, size_t bytes, bool is_block);
+FXT_COLD void fxt_fibers_freed(struct fxt_thread *thread, const void *memory, size_t bytes, bool is_block);
 
 /* Called in the child of a fork: its fibers go on, in a file that knows nothing of them yet. */
 void fxt_fibers_after_fork(void);
@@ -55,7 +55,7 @@ void fxt_fibers_after_rewrite(void);
 
 /* Make the slots say that all fibers' functions ended at end_ns, or show them in progress again: see
  * fxt_in_progress_end() and fxt_in_progress_go_on(). */
-void fxt_fibers_end(uint64_t end_ns, uint64_t name);
-void fxt_fibers_go_on(void);
+FXT_COLD void fxt_fibers_end(uint64_t end_ns, uint64_t name);
+FXT_COLD void fxt_fibers_go_on(void);
 
 #endif

@@ -40,7 +40,7 @@ static struct fxt_fiber *fiber_of(struct fxt_thread *thread, const struct fxt_in
 	return fxt_fiber_make(entry->frame, 0, thread->last_ns);
 }
 
-static void adopt(struct fxt_thread *thread, struct fxt_in_progress *entry)
+static FXT_COLD void adopt(struct fxt_thread *thread, struct fxt_in_progress *entry)
 {
 	struct fxt_in_progress *first = entry;
 	struct fxt_fiber *fiber = NULL;

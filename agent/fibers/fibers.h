@@ -51,11 +51,11 @@ struct fxt_fiber *fxt_fiber_above(const struct fxt_thread *thread, uintptr_t fra
  * frame ends, or 0 if that is not known. It may have had another stack, which is not there any more, and
  * functions in progress there. It is claimed. Returns NULL if there is no memory, or no lock may be
  * taken. */
-struct fxt_fiber *fxt_fiber_make(uintptr_t frame, uintptr_t end, uint64_t now_ns);
+FXT_COLD struct fxt_fiber *fxt_fiber_make(uintptr_t frame, uintptr_t end, uint64_t now_ns);
 /* Notes that the fiber's stack reaches up to `end`. */
-void fxt_fiber_extend(struct fxt_fiber *fiber, uintptr_t end);
+FXT_COLD void fxt_fiber_extend(struct fxt_fiber *fiber, uintptr_t end);
 /* Takes its stack away from a fiber that is over, because it is another's. */
-void fxt_fiber_retire(struct fxt_fiber *fiber);
+FXT_COLD void fxt_fiber_retire(struct fxt_fiber *fiber);
 
 /* Returns whether the frame lies on the thread's alternate signal stack, or on its own stack, which has grown
  * beyond where it was expected. Looks it up, if the thread does not know. */
@@ -96,7 +96,7 @@ void fxt_fiber_drop_stale(struct fxt_thread *thread, struct fxt_fiber *fiber, ui
 void fxt_fiber_adopt(struct fxt_thread *thread);
 
 /* Returns a fiber whose stack begins in [low, high), or NULL. Takes the lock. */
-struct fxt_fiber *fxt_fiber_within(uintptr_t low, uintptr_t high);
+FXT_COLD struct fxt_fiber *fxt_fiber_within(uintptr_t low, uintptr_t high);
 
 /* Calls `each` for all fibers that have functions in progress. */
 void fxt_fibers_each(void (*each)(struct fxt_fiber *fiber, uint64_t a, uint64_t b), uint64_t a, uint64_t b);
