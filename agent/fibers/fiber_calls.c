@@ -28,14 +28,16 @@ static void close_call(struct fxt_thread *thread, struct fxt_fiber *fiber, uint6
 {
 	struct fxt_fiber_call *call = fiber->open - 1, was = *call;
 	uint64_t stopped_ns = atomic_load_explicit(&fxt_agent.stopped_ns, memory_order_relaxed);
+	uint64_t lasted_ns = fiber->lasted_ns > stopped_ns ? fiber->lasted_ns : stopped_ns;
 
 	empty(thread, fiber, call);
 	if (!was.names || was.names == FXT_IN_PROGRESS_SILENT)
 		return;
 	if (end_ns < was.start_ns)
 		end_ns = was.start_ns;
-	if (was.start_ns <= stopped_ns && stopped_ns < end_ns)
-		end_ns = stopped_ns;
+	/* As on a thread's own stack: close_entry() of in_progress.c. */
+	if (was.start_ns <= stopped_ns && lasted_ns < end_ns)
+		end_ns = lasted_ns;
 	fxt_function_complete_on(thread, fiber->koid, was.function, was.start_ns, end_ns);
 }
 
@@ -107,6 +109,8 @@ void fxt_fiber_end_last(struct fxt_thread *thread, struct fxt_fiber *fiber)
 	struct fxt_fiber_call *call = fiber->open - 1, was = *call;
 	uint64_t end_ns = fxt_fiber_now(thread, fiber);
 
+	if (was.start_ns <= atomic_load_explicit(&fxt_agent.stopped_ns, memory_order_relaxed))
+		fiber->lasted_ns = end_ns;
 	empty(thread, fiber, call);
 	if (was.names && was.names != FXT_IN_PROGRESS_SILENT)
 		fxt_function_complete_on(thread, fiber->koid, was.function, was.start_ns, end_ns);

@@ -39,6 +39,7 @@ struct fxt_fiber {
 	/* A thread is about to give it its first entry, or another stack; no other may do so meanwhile */
 	atomic_bool is_claimed;
 	uint64_t last_ns;               /* the time of its last event */
+	uint64_t lasted_ns;             /* as in a thread's state */
 	uintptr_t root_frame, root_site;        /* of the last function that it began with */
 	struct fxt_fiber_call calls[FXT_FUNCTION_DEPTH];
 };

@@ -75,6 +75,67 @@ is "output" "$(cat bare.said)" "$(cat same.said)"
 report=$(fxt report "$(only same/*.fxt)")
 is "fibers among the threads" "" "$(sed -n '/^THREADS/,/^$/p' <<<"$report" | grep '^  *fiber [0-9]')"
 
+# Functions that are in progress on fibers while a manager has stopped the trace nest with what follows.
+cat >turns.c <<'EOC'
+#define _GNU_SOURCE
+#include <poll.h>
+#include <stdlib.h>
+#include <ucontext.h>
+#define PLAIN __attribute__((no_instrument_function))
+enum { FIBERS = 7, BYTES = 65536 };
+void yield(void);
+void nest(int depth);
+static ucontext_t main_context, fibers[FIBERS];
+static int current;
+PLAIN static void leave(void) { swapcontext(&fibers[current], &main_context); }
+void yield(void) { leave(); }
+void nest(int depth)
+{
+	yield();
+	if (depth)
+		nest(depth - 1);
+}
+PLAIN static void run(void)
+{
+	int mine = current;
+
+	for (;;)
+		nest(mine % 4);
+}
+PLAIN int main(void)
+{
+	struct pollfd input = {.fd = 0, .events = POLLIN};
+	int i;
+
+	for (i = 0; i < FIBERS; i++) {
+		getcontext(&fibers[i]);
+		fibers[i].uc_stack.ss_sp = malloc(BYTES);
+		fibers[i].uc_stack.ss_size = BYTES;
+		makecontext(&fibers[i], run, 0);
+	}
+	while (!poll(&input, 1, 1))
+		for (current = 0; current < FIBERS; current++)
+			swapcontext(&main_context, &fibers[current]);
+	return 0;
+}
+EOC
+${CC:-cc} -O1 -finstrument-functions -o turns turns.c || fail "turns.c cannot be compiled"
+serve --wait
+mkfifo turns.input
+managed ./turns <turns.input &
+background="$background $!"
+exec 6>turns.input
+for mode in streaming circular oneshot; do
+	# shellcheck disable=SC2046 # the commands are words of their own
+	"$FXT" ctl --socket=socket -o turns.$mode.fxt "initialize={\"buffering_mode\":\"$mode\"}" \
+		$(yes start stop | head -n 16) terminate >turns.said || fail "fxt ctl: exit status $?"
+	valid turns.$mode.fxt
+	tracks=$("$FXT" dump turns.$mode.fxt | grep 'function:yield' | grep -o 'fiber [0-9]*' | sort -u | wc -l)
+	is "$mode: tracks" 7 "$tracks"
+done
+exec 6>&-
+stop_serving
+
 # Functions that nest too deep are no calls of the heap, and neither are those that a filter leaves out.
 cat >deep.c <<'EOC'
 #include <stdlib.h>
