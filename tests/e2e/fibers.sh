@@ -131,7 +131,8 @@ for mode in streaming circular oneshot; do
 		$(yes start stop | head -n 16) terminate >turns.said || fail "fxt ctl: exit status $?"
 	valid turns.$mode.fxt
 	"$FXT" dump turns.$mode.fxt | grep 'function:yield' | grep -o 'fiber [0-9]*' | sort -u >turns.tracks
-	is "$mode: tracks" 7 "$(wc -l <turns.tracks)"
+	# What the first fiber had entered before it was met may be on a track of its own.
+	between "$mode: tracks" 7 8 "$(wc -l <turns.tracks)"
 done
 exec 6>&-
 stop_serving
