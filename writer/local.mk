@@ -11,6 +11,8 @@ WRITER_SOURCES = \
 	writer/buffer_grow.c \
 	writer/buffer_leave.c \
 	writer/buffer_managed.c \
+	writer/buffer_managed.h \
+	writer/buffer_managed_create.c \
 	writer/buffer_talk.c \
 	writer/buffer_memory.c \
 	writer/buffer_file.c \
