@@ -2,26 +2,16 @@
  * (writer/buffer_leave.c), while threads take chunks, and children of vfork are killed that do. What was
  * recorded is in the archive or in the file, and no record is in both; what a ring overwrites is counted. The
  * choices follow from FXT_SEED (apps/random.h). */
-#include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "apps/random.h"
-#include "buffer.h"
 #include "lane.h"
+#include "managed_fixture.h"
 #include "suite.h"
 
-enum { PROLOGUE_WORDS = 8, MOST_THREADS = 6, MOST_MARKS = 200000, EVENT_WORDS = 2 };
+enum { MOST_THREADS = 6, MOST_MARKS = 200000, EVENT_WORDS = 2 };
 
-static struct fxt_buffer buffer;
-static int manager_end;
 static char path[FXT_PATH_BYTES];
 
 /* This is what a thread has recorded, and how often each record was found. */
@@ -34,44 +24,11 @@ static struct marks {
 static _Atomic uint64_t overwritten;
 static atomic_bool is_done;
 
-static size_t write_prologue(uint64_t *out)
-{
-	out[0] = fxt_filler(PROLOGUE_WORDS);
-	return PROLOGUE_WORDS;
-}
-
-static void make_buffer(enum fxt_mode mode, uint64_t bytes)
-{
-	struct fxt_buffer_config config = {.mode = mode, .bytes = bytes, .path = "test",
-					   .write_prologue = write_prologue, .counters_words = 2,
-					   .file_bytes = 64 << 20, .waits = random_below(2)};
-	int ends[2], memory, connection;
-
-	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
-	connection = fxt_file_move_high(ends[0]);
-	manager_end = ends[1];
-	fxt_buffer_forget(&buffer);
-	ck_assert_int_eq(fxt_buffer_connect(&buffer, connection, NULL), 0);
-	memory = fxt_buffer_create_managed(&buffer, &config);
-	ck_assert_int_ge(memory, 0);
-	close(memory);
-	fxt_lender = (uint32_t)getpid();
-}
-
-/* The manager is gone, and the buffer leaves it. */
 static void leave(void)
 {
-	uint64_t mask;
-
-	close(manager_end);
-	/* Another thread may be listening. */
-	while (fxt_storage_failure(&buffer.storage) != -EPIPE)
-		fxt_buffer_hear(&buffer, UINT64_MAX);
 	ck_assert(getcwd(path, sizeof(path) - 40) != NULL);
 	sprintf(path + strlen(path), "/leave.%d.fxt", getpid());
-	mask = fxt_sys_block_signals();
-	ck_assert_int_eq(fxt_buffer_leave_manager(&buffer, path), 0);
-	fxt_sys_restore_signals(mask);
+	ck_assert_int_eq(leave_for(path), 0);
 	ck_assert(buffer.storage.ops == &fxt_buffer_ops);
 }
 
@@ -158,6 +115,7 @@ START_TEST(killed_child)
 	random_seed(0);
 	memset(marks, 0, sizeof(marks));
 	make_buffer(mode, FXT_BUFFER_MIN_BYTES);
+	fxt_lender = (uint32_t)getpid();
 	for (turn = 0; turn < (mode == FXT_CIRCULAR ? buffer.limit : 1); turn++) {
 		ck_assert(fxt_storage_take(&buffer.storage, 0, &chunk));
 		fxt_lane_enter(&lane, &chunk, 1);

@@ -1,34 +1,20 @@
 /* This tests the chunks of a buffer that a manager saves (writer/buffer_managed.c): threads fill them, and a
  * manager in a thread of its own saves them, as fast as they can. Each chunk has one holder at a time, and
  * what was put into it is saved once. The choices follow from FXT_SEED (apps/random.h). */
-#include <check.h>
-#include <errno.h>
 #include <poll.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#include "apps/random.h"
-#include "buffer.h"
+#include "managed_fixture.h"
+#include "suite.h"
 
 enum {
-	PROLOGUE_WORDS = 8,
 	THREADS = 40,                   /* more than half of the chunks that a buffer of 1 MiB has */
 	ROUNDS = 500,                   /* chunks that each thread fills */
-	HIGH = 1000,
 	FIRST = FXT_MANAGED_FIRST_CHUNKS,
 	FIRST_EARLY = FXT_MANAGED_LEAST_CHUNKS, /* a pass may end after so many chunks at first, */
 	UNSEEN = 32,                    /* what a process that does not wait may use at first */
 	MOST_EARLY = 32,                /* and after so many later: buffer_managed.c */
 };
 
-static struct fxt_buffer buffer;
-static int manager_end;
 static _Atomic uint64_t put, saved, refused;
 static atomic_bool is_done;
 
@@ -110,31 +96,6 @@ static void *manage(void *argument)
 		packet.request = FXT_MANAGER_BUFFER_SAVED;
 		ck_assert_int_eq(send(manager_end, &packet, sizeof(packet), 0), sizeof(packet));
 	}
-}
-
-static size_t write_prologue(uint64_t *out)
-{
-	out[0] = fxt_filler(PROLOGUE_WORDS);
-	return PROLOGUE_WORDS;
-}
-
-/* Makes the buffer anew. */
-static void make_buffer(enum fxt_mode mode, uint64_t bytes)
-{
-	struct fxt_buffer_config config = {.mode = mode, .bytes = bytes, .path = "test",
-					   .write_prologue = write_prologue, .counters_words = 2,
-					   .waits = random_below(2)};
-	int ends[2], memory, connection;
-
-	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
-	connection = fxt_file_move_high(ends[0]);
-	ck_assert_int_ge(connection, HIGH);
-	manager_end = ends[1];
-	fxt_buffer_forget(&buffer);
-	ck_assert_int_eq(fxt_buffer_connect(&buffer, connection, NULL), 0);
-	memory = fxt_buffer_create_managed(&buffer, &config);
-	ck_assert_int_ge(memory, 0);
-	close(memory);
 }
 
 /* In the first round half of the buffer has less chunks than there are threads. In the others it may be so
@@ -468,10 +429,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("managed");
 	TCase *test = tcase_create("managed");
-	SRunner *runner;
-	int failed;
 
 	tcase_set_timeout(test, 120);
 	tcase_add_loop_test(test, stream, 0, 3);
@@ -479,10 +437,5 @@ int main(void)
 	tcase_add_loop_test(test, once_or_in_turn, 0, 2);
 	tcase_add_loop_test(test, sessions, 0, 5);
 	tcase_add_loop_test(test, pages, 0, 30);
-	suite_add_tcase(suite, test);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return RUN_SUITE("managed", test);
 }

@@ -299,6 +299,7 @@ MANAGER_FILES = \
 	tools/manager/grants.h \
 	tools/manager/heir.c \
 	tools/manager/heir.h \
+	tools/manager/heir_moves.c \
 	tools/manager/heir_parts.h \
 	tools/manager/heir_saves.c \
 	tools/manager/serve.c \
@@ -427,6 +428,7 @@ TOOLS_TESTS = \
 	tests/check_frame_names \
 	tests/check_lifetimes \
 	tests/check_manager \
+	tests/check_moving \
 	tests/check_objects \
 	tests/check_order \
 	tests/check_perf_map \
@@ -493,6 +495,10 @@ tests_check_manager_SOURCES = tests/check_manager.c tests/trace_words.h
 tests_check_manager_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_manager_CFLAGS = $(TOOLS_TESTS_CFLAGS)
 tests_check_manager_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_moving_SOURCES = tests/check_moving.c $(MANAGED_FIXTURE)
+tests_check_moving_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS) -iquote $(top_srcdir)/writer
+tests_check_moving_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_moving_LDADD = $(TOOLS_TESTS_LIBS)
 tests_check_objects_SOURCES = tests/check_objects.c tests/trace_words.h
 tests_check_objects_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_objects_CFLAGS = $(TOOLS_TESTS_CFLAGS)

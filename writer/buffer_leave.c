@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 
 #include "apart.h"
-#include "buffer.h"
+#include "buffer_moving.h"
 
 /* Puts fillers in the place of the events that the first `words` words of a chunk have. */
 static void empty_events(uint64_t *chunk, size_t words)
@@ -120,130 +120,158 @@ static bool step(struct fxt_buffer *buffer, uint32_t from, uint32_t to)
 	return atomic_compare_exchange_strong(&buffer->header->leaving, &from, to);
 }
 
-static bool count_moved(struct fxt_buffer *buffer)
+static bool moves(struct fxt_buffer *buffer, uint32_t number)
 {
-	uint32_t leaving = atomic_load(&buffer->header->leaving);
-
-	return !(leaving & FXT_TAKEN_OVER) && step(buffer, leaving, leaving + (1 << FXT_MOVED_SHIFT));
+	return fxt_moving_has(atomic_load(&buffer->states[number]), (enum fxt_buffering_mode)buffer->mode);
 }
 
-/* Returns whether the word is one to which any thread adds: a count of the whole process. */
-static bool is_sum(const struct fxt_buffer *buffer, const uint64_t *at)
-{
-	size_t counters = buffer->header->counters_offset / FXT_WORD_BYTES;
-	size_t count = buffer->header->counters_size / FXT_WORD_BYTES, i = (size_t)(at - buffer->durable);
+/* Where the memory is mapped while something else takes its place, and room for a copy behind it. */
+struct elsewhere {
+	uint64_t memory[FXT_CHUNK_WORDS], copy[FXT_CHUNK_WORDS];
+};
 
-	return at >= buffer->durable && i >= counters && i < counters + count &&
-	       (i - counters) % FXT_COUNTER_WORDS == FXT_COUNTER_SUM;
-}
-
-/* Does again what was stored to the old word since it was copied. */
-static void store_again(struct fxt_buffer *buffer, uint64_t *at, uint64_t copied, uint64_t old)
+/* Puts a mapping of the file in the place of `bytes` of the memory, to which threads may be storing. The
+ * first chunk of these is mapped elsewhere from then on. */
+static int turn_to_file(struct fxt_buffer *buffer, struct elsewhere *elsewhere, uint64_t *at, size_t bytes,
+			uint64_t offset)
 {
-	if (old == copied)
-		return;
-	if (is_sum(buffer, at))
-		atomic_fetch_add((_Atomic uint64_t *)at, old - copied);
-	else
-		atomic_compare_exchange_strong((_Atomic uint64_t *)at, &copied, old);
-}
-
-/* Puts a mapping of the file in the place of `words` words of the memory, a chunk at most, of which threads
- * may be writing some right now. What the file gets first is a copy. Stores that came after the copy, and
- * before the mapping changed, went to the memory, which is mapped elsewhere too; they are done again in the
- * file, unless the thread has stored there since, and what was added to a sum is added: the last word first,
- * because a record's first word makes it one. `elsewhere` is a place for that mapping, and behind it is room
- * for the copy.
- *
- * A chunk, which `counts`, is one without records in the file at first. It gets all of them by the last
- * store; just before, the header says that the file has them. Until then they are the memory's, for whoever
- * saves that when the process has been killed. */
-static int move_part(struct fxt_buffer *buffer, void *elsewhere, uint64_t *at, size_t words, uint64_t offset,
-		     bool counts)
-{
-	uint64_t *copy = (uint64_t *)((char *)elsewhere + FXT_CHUNK_BYTES);
-	size_t bytes = words * FXT_WORD_BYTES, i;
 	/* With an old size of 0 this makes a second mapping of the memory. */
-	long other = FXT_SYSCALL5(SYS_mremap, at, 0, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, elsewhere);
-	const uint64_t *old = elsewhere;
-	int error;
+	long other = FXT_SYSCALL5(SYS_mremap, at, 0, FXT_CHUNK_BYTES, MREMAP_MAYMOVE | MREMAP_FIXED,
+				  elsewhere->memory);
+	int error = 0;
 
 	if (other < 0 && other > -4096)
 		return (int)other;
-	copy_words(copy, at, words);
-	if (counts) {
-		copy[0] = fxt_filler(words - 1);
-		copy[words - 1] = fxt_filler(1);
-	}
-	error = fxt_file_write(buffer->fd, offset, copy, bytes);
-	if (!error)
-		fxt_sys_mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, buffer->fd,
-			     (off_t)offset, &error);
-	for (i = words; !error && i-- > 0;) {
-		if (counts && !i && !count_moved(buffer))
-			return -ECANCELED;
-		store_again(buffer, at + i, copy[i], load(old + i));
+	fxt_sys_mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, buffer->fd, (off_t)offset,
+		     &error);
+	return error;
+}
+
+/* Moves a chunk of records. The first word comes last, because readers see the others by it. */
+static int move_chunk(struct fxt_buffer *buffer, struct elsewhere *elsewhere, uint32_t number)
+{
+	uint64_t *at = fxt_buffer_chunk(buffer, number), moving;
+	int error = turn_to_file(buffer, elsewhere, at, FXT_CHUNK_BYTES,
+				 fxt_buffer_chunk_offset(buffer, number));
+	size_t i;
+
+	for (i = FXT_CHUNK_WORDS - 1; !error && i-- > 0;) {
+		moving = FXT_MOVING;
+		atomic_compare_exchange_strong((_Atomic uint64_t *)&at[i], &moving,
+					       load(&elsewhere->memory[i]));
 	}
 	return error;
 }
 
-static int move_durable(struct fxt_buffer *buffer, void *elsewhere, size_t at)
+/* Moves a chunk of pages. Threads read these words as well, so the file has a copy before it is mapped. What
+ * was stored to the memory in between is stored again, unless a thread has stored there since. If the process
+ * is killed before the first word is there, the memory's pages count. */
+static int move_pages(struct fxt_buffer *buffer, struct elsewhere *elsewhere, uint32_t number)
 {
-	size_t words = buffer->durable_words - at < FXT_CHUNK_WORDS ? buffer->durable_words - at
-								    : FXT_CHUNK_WORDS;
+	uint64_t *at = fxt_buffer_chunk(buffer, number), offset = fxt_buffer_chunk_offset(buffer, number);
+	size_t i;
+	int error;
 
-	return move_part(buffer, elsewhere, buffer->durable + at, words, at * FXT_WORD_BYTES, false);
+	copy_words(elsewhere->copy, at, FXT_CHUNK_WORDS);
+	elsewhere->copy[0] = FXT_MOVING;
+	error = fxt_file_write(buffer->fd, offset, elsewhere->copy, FXT_CHUNK_BYTES);
+	if (!error)
+		error = turn_to_file(buffer, elsewhere, at, FXT_CHUNK_BYTES, offset);
+	for (i = FXT_CHUNK_WORDS; !error && i-- > 0;)
+		atomic_compare_exchange_strong((_Atomic uint64_t *)&at[i], &elsewhere->copy[i],
+					       load(&elsewhere->memory[i]));
+	return error;
 }
 
-/* Writes the beginning of the durable area without the counts of losses, which go on in the memory until that
- * part of it is the file. */
-static int write_beginning(struct fxt_buffer *buffer, uint64_t *copy)
+/* Moves the durable area, to which nobody can append meanwhile: the file has it already, but for the counts
+ * of losses, to which threads add at any time. */
+static int move_durable(struct fxt_buffer *buffer, struct elsewhere *elsewhere)
 {
 	size_t counters = buffer->header->counters_offset / FXT_WORD_BYTES;
-	size_t count = buffer->header->counters_size / FXT_WORD_BYTES;
-	size_t words = buffer->durable_words < FXT_CHUNK_WORDS ? buffer->durable_words : FXT_CHUNK_WORDS;
+	size_t i = buffer->header->counters_size / FXT_WORD_BYTES;
+	size_t bytes = buffer->durable_words * FXT_WORD_BYTES;
+	int error = turn_to_file(buffer, elsewhere, buffer->durable, bytes, 0);
 
-	copy_words(copy, buffer->durable, words);
-	if (count)
-		copy[counters] = fxt_filler(count);
-	return fxt_file_write(buffer->fd, 0, copy, words * FXT_WORD_BYTES);
+	while (!error && i-- > 0) {
+		_Atomic uint64_t *at = (_Atomic uint64_t *)&buffer->durable[counters + i];
+		uint64_t word = atomic_load(at), memory = load(&elsewhere->memory[counters + i]);
+
+		while (!atomic_compare_exchange_weak(at, &word, fxt_moving_count(i, word, memory)))
+			;
+	}
+	return error;
+}
+
+/* Writes the durable area to the file, with open words for the counts of losses, and for each chunk that is
+ * to move. */
+static int write_file(struct fxt_buffer *buffer, uint64_t *copy)
+{
+	size_t counters = buffer->header->counters_offset / FXT_WORD_BYTES, i;
+	size_t count = buffer->header->counters_size / FXT_WORD_BYTES;
+	uint32_t number;
+	int error;
+
+	copy_words(copy, buffer->durable, FXT_CHUNK_WORDS);
+	for (i = 0; i < count; i++)
+		copy[counters + i] = fxt_moving_open_count(i);
+	error = fxt_file_write(buffer->fd, FXT_CHUNK_BYTES, buffer->durable + FXT_CHUNK_WORDS,
+			       buffer->durable_words * FXT_WORD_BYTES - FXT_CHUNK_BYTES);
+	if (!error)
+		error = fxt_file_write(buffer->fd, 0, copy, FXT_CHUNK_BYTES);
+	for (i = 0; i < FXT_CHUNK_WORDS - 1; i++)
+		copy[i] = FXT_MOVING;
+	copy[i] = fxt_filler(1);
+	for (number = 0; !error && number < buffer->limit; number++)
+		if (moves(buffer, number))
+			error = fxt_file_write(buffer->fd, fxt_buffer_chunk_offset(buffer, number), copy,
+					       FXT_CHUNK_BYTES);
+	return error;
+}
+
+/* Says in the header which file it is, for whoever goes on when this process was killed. */
+static void tell_file(struct fxt_buffer *buffer)
+{
+	struct fxt_managed_header *header = buffer->header;
+	size_t bytes = strlen(buffer->path) + 1;
+
+	header->file_device = buffer->device;
+	header->file_inode = buffer->inode;
+	if (bytes <= sizeof(header->file_path))
+		memcpy(header->file_path, buffer->path, bytes);
 }
 
 /* Makes the durable area, and the chunks that threads have or may get, a mapping of the file. The others of a
- * stream stay what they are, because nobody takes them again. The file gets its name, unless it has one, when
- * it is a trace: what threads record from then on is in chunks that were moved, and the process may be
- * killed. What the header says meanwhile is for whoever saves the memory then. */
+ * stream stay what they are, because nobody takes them again. First the file is made a trace without records,
+ * and gets its name, unless it has one. From the step to FXT_MOVES on it counts. */
 static int move_memory(struct fxt_buffer *buffer, bool *nameless)
 {
 	uint32_t i;
 	int error = 0;
-	void *elsewhere = fxt_sys_mmap(NULL, (size_t)2 * FXT_CHUNK_BYTES, PROT_READ | PROT_WRITE,
-				       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0, &error);
-	size_t at = (buffer->durable_words - 1) / FXT_CHUNK_WORDS * FXT_CHUNK_WORDS;
+	struct elsewhere *elsewhere =
+		fxt_sys_mmap(NULL, sizeof(*elsewhere), PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0, &error);
 
-	if (!step(buffer, FXT_STAYS, FXT_MOVES))
-		error = -ECANCELED;
-	for (; !error && at; at -= FXT_CHUNK_WORDS)
-		error = move_durable(buffer, elsewhere, at);
 	if (!error)
-		error = write_beginning(buffer, (uint64_t *)((char *)elsewhere + FXT_CHUNK_BYTES));
+		error = write_file(buffer, elsewhere->copy);
 	if (!error && *nameless) {
 		error = fxt_file_publish(buffer->fd, buffer->path);
 		*nameless = error;
 	}
 	if (!error)
-		error = move_durable(buffer, elsewhere, 0);
-	if (!error && !step(buffer, FXT_MOVES, FXT_HAS_NAME))
+		tell_file(buffer);
+	if (!error && !step(buffer, FXT_STAYS, FXT_MOVES))
 		error = -ECANCELED;
+	if (!error)
+		error = move_durable(buffer, elsewhere);
 	for (i = 0; !error && i < buffer->limit; i++) {
-		if (buffer->mode != FXT_STREAMING || buffer->past[i].saved_at != FXT_IS_SAVED)
-			error = move_part(buffer, elsewhere, fxt_buffer_chunk(buffer, i), FXT_CHUNK_WORDS,
-					  fxt_buffer_chunk_offset(buffer, i), true);
-		else if (!count_moved(buffer))
-			error = -ECANCELED;
+		if (!moves(buffer, i))
+			continue;
+		error = fxt_managed_state_of(atomic_load(&buffer->states[i])) == FXT_MANAGED_PAGES
+				? move_pages(buffer, elsewhere, i)
+				: move_chunk(buffer, elsewhere, i);
 	}
 	if (elsewhere)
-		fxt_sys_munmap(elsewhere, (size_t)2 * FXT_CHUNK_BYTES);
+		fxt_sys_munmap(elsewhere, sizeof(*elsewhere));
 	fxt_sys_madvise(buffer->durable, buffer->durable_words * FXT_WORD_BYTES, MADV_DONTDUMP);
 	return error;
 }
@@ -275,8 +303,7 @@ static int make_file(struct fxt_buffer *buffer, uint32_t chunks)
 	}
 	if (!error && nameless)
 		error = fxt_file_publish(fd, buffer->path);
-	/* A file that has chunks already stays: what was taken over is the rest. */
-	if (error && error != -ECANCELED && !nameless)
+	if (error && !nameless && atomic_load(&buffer->header->leaving) != FXT_MOVES)
 		fxt_sys_unlink(buffer->path);
 	if (error) {
 		fxt_sys_close(fd);

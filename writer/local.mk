@@ -15,6 +15,7 @@ WRITER_SOURCES = \
 	writer/buffer_managed_create.c \
 	writer/buffer_talk.c \
 	writer/buffer_memory.c \
+	writer/buffer_moving.h \
 	writer/buffer_file.c \
 	writer/buffer_fork.c \
 	writer/buffer_retract.c \

@@ -186,7 +186,7 @@ enum fxt_buffer_disposition { FXT_CLEAR_ENTIRE = 1, FXT_CLEAR_NONDURABLE, FXT_RE
 
 #define FXT_MANAGED_MAGIC UINT64_C(0x627566ee68656164)   /* TRACE_BUFFER_HEADER_MAGIC */
 
-enum { FXT_MANAGED_VERSION = 0, FXT_MANAGED_HEADER_BYTES = 4096 };
+enum { FXT_MANAGED_VERSION = 0, FXT_MANAGED_HEADER_BYTES = 4096, FXT_MANAGED_PATH_BYTES = 3072 };
 
 /* The header of the memory. The first 128 bytes are the trace engine's trace_buffer_header; sizes and offsets
  * are in bytes. The provider writes all of it. */
@@ -230,14 +230,17 @@ struct fxt_managed_header {
 	 * word (FUTEX_WAIT), if the provider says that there are any. */
 	_Atomic uint32_t saves;
 	_Atomic uint32_t sleepers;
-	/* How far the provider has left a manager that is gone: enum fxt_managed_leaving in the low byte, and
-	 * above that the number of chunks, from the first on, that a file of its own has by now. */
+	/* How far the provider has left a manager that is gone: enum fxt_managed_leaving. */
 	_Atomic uint32_t leaving;
 	/* Where the table of what the manager has taken of each chunk is (0: there is none). Whoever comes
 	 * after a manager that was killed reads it. The manager counts its passes over the memory: what it
 	 * took in a pass up to this one is in the archive. */
 	uint64_t taken_offset;
 	_Atomic uint32_t saved_pass;
+	/* The provider's own file, from FXT_MOVES on: its path, which is empty if it is too long, and what
+	 * fstat() says of it. */
+	uint64_t file_device, file_inode;
+	char file_path[FXT_MANAGED_PATH_BYTES];
 };
 
 /* So many chunks of each rolling buffer a streaming provider is granted at first, and so many where there is
@@ -273,11 +276,11 @@ enum fxt_managed_state {
 
 typedef _Atomic uint32_t fxt_managed_entry;
 
-/* FXT_MOVES: the provider makes the file. FXT_HAS_NAME: the file is there, with the counts of losses, and
- * gets chunk after chunk. FXT_HAS_LEFT: it has everything. FXT_TAKEN_OVER is added when the provider is over
- * by whoever saves the rest of the memory: a helper of the provider's that still moves chunks stops then. */
-enum fxt_managed_leaving { FXT_STAYS, FXT_MOVES, FXT_HAS_NAME, FXT_HAS_LEFT, FXT_TAKEN_OVER = 0x80 };
-enum { FXT_LEAVING_MASK = 0x7f, FXT_MOVED_SHIFT = 8 };
+/* FXT_STAYS: all that counts is in the memory. FXT_MOVES: the provider's own file has a name, and what is not
+ * in it is in the memory (buffer_moving.h). FXT_HAS_LEFT: the file has everything, or what is not in it is
+ * somebody else's: whoever saves the memory of a provider that is over stores this, so that a helper of the
+ * provider's that still lives does not begin to move. */
+enum fxt_managed_leaving { FXT_STAYS, FXT_MOVES, FXT_HAS_LEFT };
 
 /* What the manager has taken of a chunk in a turn, in one word: so many words, with so many events of the
  * program's; the last of them in this pass, and those `before` in earlier ones. In a ring the provider puts

@@ -73,11 +73,6 @@ struct fxt_client {
 	fxt_taken_entry *taken;         /* NULL: the provider has no such table */
 	uint32_t chunks;
 
-	/* Of a provider that was leaving: the counts of losses and so many chunks, from the first on, are in
-	 * a file of its own. */
-	uint32_t moved_chunks;
-	bool has_moved;
-
 	bool is_named;                  /* the archive has its name */
 	uint64_t durable_saved;         /* how far the durable area is in the archive, in bytes */
 	struct fxt_client_chunk {

@@ -69,22 +69,16 @@ static uint64_t most_bytes(const struct fxt_client *p, const struct fxt_session 
 	return wanted ? 2 * wanted + (4 << 20) : most;
 }
 
-/* Finds what an earlier manager has saved of the memory, and what is in a file of the provider's own. */
+/* Finds what an earlier manager has saved of the memory. */
 static void find_saved(struct fxt_client *p)
 {
 	const struct fxt_managed_header *header = (const struct fxt_managed_header *)p->memory;
 	uint32_t pass = atomic_load_explicit(&header->saved_pass, memory_order_acquire);
-	uint32_t leaving = atomic_load_explicit(&header->leaving, memory_order_acquire);
 
-	p->has_moved = (leaving & FXT_LEAVING_MASK) >= FXT_HAS_NAME;
-	p->moved_chunks = leaving >> FXT_MOVED_SHIFT;
 	for (uint32_t i = 0; i < p->chunks && p->taken; i++) {
 		p->saved[i].turn = atomic_load_explicit(&p->table[i], memory_order_acquire) >> 8;
-		p->saved[i].words = i < p->moved_chunks
-					    ? FXT_CHUNK_WORDS
-					    : fxt_taken_words(atomic_load_explicit(&p->taken[i],
-										   memory_order_acquire),
-							      p->saved[i].turn, pass);
+		p->saved[i].words = fxt_taken_words(atomic_load_explicit(&p->taken[i], memory_order_acquire),
+						    p->saved[i].turn, pass);
 		if (p->saved[i].words > FXT_CHUNK_WORDS)
 			p->saved[i].words = 0;
 		/* What defines the rest is in another file. */

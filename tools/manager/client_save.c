@@ -309,8 +309,6 @@ static void save_pages(struct fxt_client *p, struct fxt_session *session, uint32
 	const uint64_t *pages = fxt_client_pages(p, number);
 	size_t at, words;
 
-	if (number < p->moved_chunks)
-		return;
 	for (at = 0; pages && at < FXT_CHUNK_WORDS; at += words ? words : FXT_SMALL_PAGE_WORDS) {
 		words = fxt_client_copy_pages(copy, pages + at, FXT_CHUNK_WORDS - at);
 		session->archive.damaged += !words;
@@ -381,9 +379,7 @@ void fxt_client_save(struct fxt_client *p, struct fxt_session *session, bool is_
 		 * other order it would be there twice, as a call in progress and with its end. */
 		for (i = 0; i < p->chunks; i++)
 			save_pages(p, session, i);
-		if (!p->has_moved)
-			save_durable_part(p, session, p->counters_offset,
-					  p->counters_offset + p->counters_bytes);
+		save_durable_part(p, session, p->counters_offset, p->counters_offset + p->counters_bytes);
 	}
 	end_pass(p, session, is_end);
 	if (session->config.mode == FXT_BUFFERING_CIRCULAR)

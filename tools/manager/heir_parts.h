@@ -1,4 +1,4 @@
-/* What heir.c and heir_saves.c share: the will, which is memory of the manager and its heir. */
+/* What heir.c, heir_saves.c and heir_moves.c share: the will, which is memory of the manager and its heir. */
 #ifndef FXT_TOOLS_HEIR_PARTS_H
 #define FXT_TOOLS_HEIR_PARTS_H
 
@@ -47,6 +47,12 @@ struct fxt_will {
 	struct fxt_ending_pass ending;
 	struct fxt_bequest list[FXT_BEQUESTS];
 };
+
+struct fxt_client;
+
+/* Goes on in the file to which a program was moving its memory when it was killed: puts there what the file
+ * has not. The memory is mapped. Returns false, and writes nothing, if there is no such file. */
+bool fxt_heir_completes(const struct fxt_client *p);
 
 /* Takes the place of a manager that was killed, in a process that has its descriptors: saves what programs
  * leave that are over, or that end without having noticed. Returns when all others go on by themselves. */

@@ -353,18 +353,21 @@ static char *open_file(struct fxt_archive *archive, const struct fxt_will *will,
 	return NULL;
 }
 
-/* Saves the memory of a program that is over. */
-static void save(const struct heritage *h, const struct fxt_will *will, const char *socket)
+/* Saves the memory of a program that is over, which `stays` there or moves to a file of the program's. */
+static void save(const struct heritage *h, const struct fxt_will *will, const char *socket, bool stays)
 {
 	struct fxt_session *session = fxt_alloc(1, sizeof(*session));
 	struct fxt_client *p = h->client;
-	char *path;
+	char *path = NULL;
 
 	/* In this state of the session a memory may have any size. */
 	session->state = FXT_SESSION_READY;
 	session->config.mode = FXT_BUFFERING_STREAMING;
 	if (!fxt_client_map(p, session, h->memory, 0)) {
-		path = open_file(&session->archive, will, socket, p->koid);
+		if (stays)
+			path = open_file(&session->archive, will, socket, p->koid);
+		else
+			fxt_heir_completes(p);
 		if (path) {
 			p->id = (uint32_t)p->koid;
 			fxt_client_save(p, session, true);
@@ -411,14 +414,14 @@ static bool is_wanted(const struct heritage *h, const struct fxt_will *will)
 	return session && h->header->session == session;
 }
 
-/* Returns whether the program has everything in a file of its own. If not, and it `is_over`, nobody moves
- * more there from now on. */
-static bool has_left(const struct heritage *h, bool is_over)
+/* Returns how far the program has left the manager. If it `is_over`, it does not begin to move any more. */
+static enum fxt_managed_leaving leaving_of(const struct heritage *h, bool is_over)
 {
-	uint32_t leaving = is_over ? atomic_fetch_or(&h->header->leaving, FXT_TAKEN_OVER)
-				   : atomic_load(&h->header->leaving);
+	uint32_t leaving = atomic_load(&h->header->leaving);
 
-	return (leaving & FXT_LEAVING_MASK) == FXT_HAS_LEFT;
+	if (is_over && leaving == FXT_STAYS)
+		atomic_compare_exchange_strong(&h->header->leaving, &leaving, FXT_HAS_LEFT);
+	return (enum fxt_managed_leaving)leaving;
 }
 
 /* Looks at all programs once. */
@@ -428,11 +431,12 @@ static void look(struct heirs_list *all, const struct fxt_will *will, const char
 		struct heritage *h = &all->list[i];
 		/* This comes first, because a program that is over says nothing any more. */
 		bool over = is_over(h);
+		enum fxt_managed_leaving leaving = is_wanted(h, will) ? leaving_of(h, over) : FXT_HAS_LEFT;
 
-		if (is_wanted(h, will) && !has_left(h, over)) {
+		if (leaving != FXT_HAS_LEFT) {
 			if (!over)
 				continue;
-			save(h, will, socket);
+			save(h, will, socket, leaving == FXT_STAYS);
 		}
 		forget(h);
 		*h = all->list[--all->count];
