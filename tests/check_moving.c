@@ -257,7 +257,7 @@ static uint64_t find_in(const char *name)
 
 /* -- Rounds -------------------------------------------------------------------------------------- */
 
-enum { ROUNDS = 120 };
+enum { ROUNDS = 90 };
 
 START_TEST(killed)
 {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "process_stat.h"
+#include "run/process_stat.h"
 #include "suite.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof(*(array)))

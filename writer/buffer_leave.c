@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 
 #include "apart.h"
-#include "buffer_moving.h"
+#include "buffer_managed.h"
 
 /* Puts fillers in the place of the events that the first `words` words of a chunk have. */
 static void empty_events(uint64_t *chunk, size_t words)

@@ -15,7 +15,6 @@ WRITER_SOURCES = \
 	writer/buffer_managed_create.c \
 	writer/buffer_talk.c \
 	writer/buffer_memory.c \
-	writer/buffer_moving.h \
 	writer/buffer_file.c \
 	writer/buffer_fork.c \
 	writer/buffer_retract.c \
@@ -35,12 +34,12 @@ WRITER_SOURCES = \
 	writer/place.c \
 	writer/place.h \
 	writer/provider.h \
-	writer/process_stat.h \
+	writer/run/process_stat.h \
 	writer/record_file.c \
 	writer/record_file.h \
 	writer/ring.c \
 	writer/ring.h \
-	writer/run_memory.h \
+	writer/run/run_memory.h \
 	writer/snapshot.c \
 	writer/storage.h \
 	writer/sys.c \

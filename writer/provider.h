@@ -277,7 +277,7 @@ enum fxt_managed_state {
 typedef _Atomic uint32_t fxt_managed_entry;
 
 /* FXT_STAYS: all that counts is in the memory. FXT_MOVES: the provider's own file has a name, and what is not
- * in it is in the memory (buffer_moving.h). FXT_HAS_LEFT: the file has everything, or what is not in it is
+ * in it is in the memory (buffer_managed.h). FXT_HAS_LEFT: the file has everything, or what is not in it is
  * somebody else's: whoever saves the memory of a provider that is over stores this, so that a helper of the
  * provider's that still lives does not begin to move. */
 enum fxt_managed_leaving { FXT_STAYS, FXT_MOVES, FXT_HAS_LEFT };

@@ -19,7 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "writer/run_memory.h"
+#include "writer/run/run_memory.h"
 
 enum {
 	FXT_SHARED_PAGE_BYTES = 4096,

@@ -9,7 +9,7 @@
 #include "stack.h"
 #include "writer/apart.h"
 #include "writer/decimal.h"
-#include "writer/process_stat.h"
+#include "writer/run/process_stat.h"
 
 #define VARIABLE "FXT_NAMESPACE="
 

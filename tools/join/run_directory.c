@@ -24,7 +24,7 @@
 #include "tools/common/message.h"
 #include "tools/reading/mapped_trace.h"
 #include "tools/reading/reader.h"
-#include "writer/process_stat.h"
+#include "writer/run/process_stat.h"
 
 /* Background processes often end right after the command does, so they are given half a second in all. */
 enum { LAST_WAITS = 25, LAST_WAIT_NS = 20000000 };

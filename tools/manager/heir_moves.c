@@ -1,5 +1,5 @@
 /* See heir_parts.h. A program that was killed while it moved its memory to a file of its own has left what
- * counts in both (writer/buffer_moving.h). This goes on where the program has stopped. The file is neither
+ * counts in both (writer/buffer_managed.h). This goes on where the program has stopped. The file is neither
  * mapped nor believed: nothing of it is replaced but what the move left open, and only if it begins as the
  * memory does. So a program cannot make the heir write to anything but a trace of its own. */
 #ifdef HAVE_CONFIG_H
@@ -16,7 +16,7 @@
 #include "client.h"
 #include "heir_parts.h"
 #include "tools/common/message.h"
-#include "writer/buffer_moving.h"
+#include "writer/buffer_managed.h"
 
 static bool read_all(int fd, void *data, size_t bytes, uint64_t offset)
 {

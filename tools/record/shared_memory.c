@@ -12,7 +12,7 @@
 
 #include "tools/common/message.h"
 #include "tools/record/reaper.h"
-#include "writer/run_memory.h"
+#include "writer/run/run_memory.h"
 
 int fxt_shared_make(char **path)
 {
