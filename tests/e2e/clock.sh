@@ -96,6 +96,59 @@ printf '\020\0\004FxT\026\0' >none.fxt
 is "a trace without it" "the trace does not tell the time of day" \
 	"$("$FXT" dump --utc none.fxt 2>&1 >/dev/null | sed 's/^fxt: //')"
 
+# Every file tells it, however it came about: files of programs and what a signal saved of them, archives, the
+# parts of a rotated one, what is left of those who were killed, and what was joined of all that.
+zone=$(date +%:z)
+
+# tell WHAT FILE...: checks that each of the files does.
+tell()
+{
+	local what=$1 file
+	shift 1
+
+	for file; do
+		is "$what: $file: the time of day" "local time $zone" \
+			"$("$FXT" report --utc "$file" | sed -n 's/^from .*Z to .*Z, //p')"
+	done
+}
+
+calls=$((1000 + $(random_below 1000)))
+mkfifo line
+for mode in streaming circular oneshot; do
+	mkdir $mode
+	env LD_PRELOAD="$FXT_AGENT" FXT_BUFFERING_MODE=$mode FXT_BUFFER_SIZE_MB=1 FXT_QUIET=1 \
+		FXT_OUTPUT="$PWD/$mode/own.fxt" "$apps/lasts" $calls line &
+	background=$!
+	exec 9>line
+	if test $mode != streaming; then
+		kill -USR2 $background
+		until_deadline test -s $mode/own.snapshot.fxt
+	fi
+	kill_background
+	exec 9>&-
+	tell $mode $mode/*.fxt
+done
+"$FXT" record -q --rotate=1,2 -o saved.fxt -- "$apps/lasts" 20000 line &
+background=$!
+exec 9>line
+"$FXT" ctl --socket=. -o asked.fxt save=1s >/dev/null || fail "ctl save: $?"
+tell saved asked.fxt .fxt-parts.*/*.fxt
+echo >&9
+wait $background
+exec 9>&-
+tell saved saved.fxt
+"$FXT" record -q -o left.fxt -- "$apps/lasts" 1000 line &
+background=$!
+exec 9>line
+kill_background
+echo >&9
+exec 9>&-
+until_deadline "$FXT" merge -q -o left.fxt .fxt-parts.*
+tell left left.fxt
+"$FXT" merge -q -o joined.fxt left.fxt saved.fxt
+tell joined joined.fxt
+background=
+
 # shellcheck disable=SC2046
 bare "$spaces" shift 5 0 fork work 1 >/dev/null 2>&1
 if test $? = 77; then

@@ -6,6 +6,9 @@ Every record of a model has to be in the archive once, in the section of its pro
 in their order, and nothing else may be there from that provider. With --cut fxt serve was killed: the end of
 the archive may be missing, and of each chunk the last records. With --full its file system was full: the same
 may be missing, and the archive tells of each provider how many events that are.
+
+The manager writes one record itself, the time of day, behind the name of the first provider, and again behind
+that of another one if there was no room meanwhile.
 """
 import collections
 import pickle
@@ -16,10 +19,16 @@ MAGIC = struct.pack("<Q", 0x0016547846040010)
 INFO, SECTION, EVENT = 1, 2, 3
 
 
-def sections(path, is_cut):
+def is_clock(record):
+    """Returns whether a record is the kernel object of type 30 that tells the time of day."""
+    return record[0] & 0xf == 7 and record[2] == 30 and b"utc_ns" in record
+
+
+def sections(path, is_cut, has_gaps=False):
     """Returns the name of each provider, its records, and its "buffer full" events."""
     data, at, now = open(path, "rb").read(), 8, None
     names, records, full = {}, collections.defaultdict(list), collections.Counter()
+    clocks, is_named = [], False
     if data[:8] != MAGIC:
         sys.exit("the archive does not begin with the magic number")
     while at < len(data):
@@ -34,6 +43,10 @@ def sections(path, is_cut):
         if header & 0xf:
             if not now:
                 sys.exit(f"nobody's record is at {at - size}")
+            if is_clock(record):
+                clocks.append(is_named)
+                continue
+            is_named = False
             records[now].append(record)
             continue
         kind, provider = header >> 16 & 0xf, header >> 20 & 0xffffffff
@@ -41,7 +54,7 @@ def sections(path, is_cut):
             if provider in names:
                 sys.exit(f"provider {provider} is named twice")
             names[provider] = record[8:8 + (header >> 52 & 0xff)].decode()
-            now = provider
+            now, is_named = provider, True
         elif kind == SECTION:
             if provider not in names or provider == now:
                 sys.exit(f"a section of {provider} begins at {at - size}, in that of {now}")
@@ -50,6 +63,8 @@ def sections(path, is_cut):
             full[provider] += 1
         else:
             sys.exit(f"a metadata record of kind {kind} is at {at - size}")
+    if not all(clocks) or len(clocks) != 1 and not (has_gaps or is_cut and not names):
+        sys.exit(f"the time of day stands {len(clocks)} times in the archive")
     return names, records, full
 
 
@@ -110,7 +125,7 @@ def main(arguments):
     is_cut, is_full = arguments[0] == "--cut", arguments[0] == "--full"
     may_lack = is_cut or is_full
     archive, *models = arguments[may_lack:]
-    names, records, _ = sections(archive, is_cut)
+    names, records, _ = sections(archive, is_cut, is_full)
     count = 0
     for path in models:
         for model in pickle.load(open(path, "rb")):

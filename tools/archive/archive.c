@@ -17,6 +17,7 @@
 
 #include "archive_walk.h"
 #include "tools/analysis/demangle.h"
+#include "tools/common/host_clock.h"
 #include "tools/common/message.h"
 #include "writer/fxt_encode.h"
 
@@ -46,6 +47,7 @@ static void begin(struct fxt_archive *a)
 
 	a->bytes = a->reserved = 0;
 	a->provider = a->block_provider = a->written_provider = 0;
+	a->has_clock = false;
 	a->pack = a->packs ? fxt_pack_new(BLOCK_BYTES) : NULL;
 	put(a, magic, fxt_encode_magic(magic, 2));
 	fxt_archive_flush(a);
@@ -100,6 +102,10 @@ void fxt_archive_name(struct fxt_archive *a, uint32_t id, const char *name, size
 	    fxt_encode_provider_info(record, sizeof(record) / sizeof(record[0]), id, clean, bytes));
 	/* The records behind this one belong to the provider that it names. */
 	a->provider = id;
+	/* A provider that is not our agent may not tell the time of day, so each file does with its first one. */
+	if (!a->has_clock)
+		put(a, record, fxt_host_clock_record(record, sizeof(record) / sizeof(record[0])));
+	a->has_clock = true;
 	if (a->keep)
 		fxt_archive_keep_named(a->keep, id);
 }
@@ -372,7 +378,7 @@ void fxt_archive_go_on(struct fxt_archive *a)
 {
 	if (a->has_failed)
 		fxt_error(a->path, "there is room again: what comes from here on is saved");
-	a->has_failed = a->is_full = false;
+	a->has_failed = a->is_full = a->has_clock = false;
 }
 
 void fxt_archive_finish(struct fxt_archive *a)

@@ -39,6 +39,7 @@ struct fxt_archive {
 	uint64_t provider_events;       /* that were appended: fxt_archive_append() */
 	uint64_t damaged;               /* pieces of providers' memory whose framing was wrong */
 	struct fxt_archive_keep *keep;  /* what is kept of a long run; NULL: all is, or it is rotated */
+	bool has_clock;                 /* the file tells the time of day */
 	bool has_turned;                /* there are files before this one, or what is needed of them */
 	bool has_failed;                /* the user has been told that the file cannot be written */
 	bool is_full;                   /* because there is no room, which there may be again */

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "kernel_clock.h"
+#include "writer/fxt_encode.h"
 
 static int64_t offset_ns;
 
@@ -53,4 +54,20 @@ int64_t fxt_host_real_ns(void)
 		}
 	}
 	return found_ns;
+}
+
+size_t fxt_host_clock_record(uint64_t *out, size_t capacity)
+{
+	uint64_t now_ns = fxt_host_now_ns(), utc_ns = now_ns + (uint64_t)fxt_host_real_ns();
+	time_t seconds = (time_t)(utc_ns / 1000000000);
+	struct tm local = {0};
+	struct fxt_arg list[] = {
+		{FXT_ARG_UINT64, FXT_INLINE("boottime_ns", 11), .u64 = now_ns},
+		{FXT_ARG_UINT64, FXT_INLINE("utc_ns", 6), .u64 = utc_ns},
+		{FXT_ARG_INT32, FXT_INLINE("zone_s", 6), .i32 = 0}};
+
+	localtime_r(&seconds, &local);
+	list[2].i32 = (int32_t)local.tm_gmtoff;
+	return fxt_encode_kernel_object(out, capacity, FXT_OBJECT_CLOCK, FXT_CLOCK_KOID,
+					FXT_INLINE("clock", 5), (struct fxt_args){3, list});
 }

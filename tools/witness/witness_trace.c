@@ -137,24 +137,6 @@ static void tell(struct fxt_witness_trace *w, const struct fxt_perf_record *reco
 	w->is_told = true;
 }
 
-/* Ties the clock to the time of day, as the agent does (agent/clock/wall_clock.h). */
-static void put_clock(struct fxt_witness_trace *w)
-{
-	uint64_t words[32], now_ns = fxt_host_now_ns(), utc_ns = now_ns + (uint64_t)fxt_host_real_ns();
-	time_t seconds = (time_t)(utc_ns / 1000000000);
-	struct tm local = {0};
-	struct fxt_arg list[] = {
-		{FXT_ARG_UINT64, FXT_INLINE("boottime_ns", 11), .u64 = now_ns},
-		{FXT_ARG_UINT64, FXT_INLINE("utc_ns", 6), .u64 = utc_ns},
-		{FXT_ARG_INT32, FXT_INLINE("zone_s", 6), .i32 = 0}};
-
-	localtime_r(&seconds, &local);
-	list[2].i32 = (int32_t)local.tm_gmtoff;
-	fxt_witness_put(w, words,
-			fxt_encode_kernel_object(words, 32, FXT_OBJECT_CLOCK, FXT_CLOCK_KOID,
-						 FXT_INLINE("clock", 5), (struct fxt_args){3, list}));
-}
-
 /* Begins the present file. */
 static void begin_file(struct fxt_witness_trace *w)
 {
@@ -164,7 +146,6 @@ static void begin_file(struct fxt_witness_trace *w)
 	w->file++;
 	fxt_archive_name(w->out, FXT_KERNEL_PROVIDER_ID, provider, strlen(provider));
 	fxt_witness_put(w, words, fxt_encode_initialization(words, 8, 1000000000));
-	put_clock(w);
 }
 
 /* Begins another file if the present one has its size or its age. */
