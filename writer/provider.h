@@ -249,7 +249,8 @@ enum { FXT_MANAGED_FIRST_CHUNKS = 4, FXT_MANAGED_LEAST_CHUNKS = 2 };
 
 /* The first page of the pages of gates is the manager's. It begins with the word of a robust futex that the
  * manager holds: when the manager's process is gone, the kernel sets this bit there; when it has ended in
- * peace, the word is 0. */
+ * peace, the word is 0. Where it is 0 as a provider connects, the manager holds none, and the end of the
+ * connection is its end. */
 enum { FXT_MANAGER_PAGE = 0, FXT_MANAGER_DIED = 0x40000000 };
 
 /* Where that page has, in 64 bits, by what CLOCK_REALTIME is ahead of the CLOCK_BOOTTIME of the host: for

@@ -323,8 +323,13 @@ static int register_here(int connection)
 /* Returns 0 or a negative errno; then the connection is closed. */
 static int keep_connection(struct fxt_buffer *buffer, int connection)
 {
-	int error = fxt_buffer_connect(buffer, connection, fxt_gate_manager_word());
+	const _Atomic uint32_t *word = fxt_gate_manager_word();
+	int error;
 
+	/* A manager that is not ours may hold no futex: then the end of the connection is its end. */
+	if (word && !atomic_load_explicit(word, memory_order_acquire))
+		word = NULL;
+	error = fxt_buffer_connect(buffer, connection, word);
 	if (error)
 		fxt_sys_close(connection);
 	return error;

@@ -74,7 +74,7 @@ class Noted:
 class Manager:
     """A manager of one provider, whose page of gates is page 1."""
 
-    def __init__(self, threads, burst, pause_us, answer=REGISTERED, **how):
+    def __init__(self, threads, burst, pause_us, answer=REGISTERED, has_word=True, **how):
         if os.path.exists("side"):
             os.unlink("side")
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -84,7 +84,8 @@ class Manager:
         os.ftruncate(fd, 2 * PAGE)
         fcntl.fcntl(fd, F_ADD_SEALS, 2 | 4)
         self.gates = mmap.mmap(fd, 2 * PAGE)
-        self.gates[:4] = struct.pack("=I", os.getpid())
+        if has_word:
+            self.gates[:4] = struct.pack("=I", os.getpid())
         self.program = Noted(threads, burst, pause_us, **how)
         self.listener.settimeout(20)
         self.end, _ = self.listener.accept()
@@ -361,6 +362,27 @@ def losses():
          f"one window for several of {times}: {told}")
 
 
+def wordless():
+    """A manager need hold no futex. It saves what there is, and the end of the connection is its end."""
+    manager = Manager(2, 20, 100, has_word=False)
+    manager.initialize(STREAMING, 1 << 20, 1)
+    manager.start()
+    while manager.wraps < random.randrange(1, 6):
+        manager.step()
+    if random.random() < 0.5:
+        need(manager.stop(), "STOP has no answer")
+        manager.start()
+        manager.program.go_on(20)
+    manager.save_all()
+    saved = set(manager.found())
+    manager.end.close()
+    manager.program.go_on(2000)
+    manager.program.end()
+    path = f"beside.{manager.program.process.pid}.fxt"
+    need(saved, "nothing was recorded")
+    need(os.path.exists(path) and os.path.getsize(path) > 4096, "there is no file of the program's own")
+
+
 def windows(count):
     """A call that begins after STARTED has come is recorded, and so is one before STOP is sent."""
     manager = Manager(6, 1, 100)
@@ -387,7 +409,7 @@ if __name__ == "__main__":
     seed = int(os.environ.get("FXT_SEED", time.time_ns()))
     print(f"seed {seed}")
     random.seed(seed)
-    for rule in losses, sizes, limited, soon_and_late, nonsense, alerts, premature, again:
+    for rule in losses, sizes, limited, soon_and_late, nonsense, wordless, alerts, premature, again:
         print(rule.__name__, flush=True)
         rule()
     print(f"{windows(int(sys.argv[1]))} calls in {sys.argv[1]} windows")
