@@ -95,8 +95,8 @@ static void tell_full(uint64_t now_ns)
 			    0);
 	if (managed && full_bytes)
 		limit = full_bytes;
-	if (!error && !managed && !is_used_up()) {
-		/* Another thread has left the manager since. */
+	if (error == -EPIPE || (!error && !managed && !is_used_up())) {
+		/* Another thread leaves the manager, or has left it since. */
 		fxt_losses_tell(FXT_STR_buffer_full, "the manager is gone", 0, now_ns);
 	} else if (!error) {
 		fxt_losses_tell(FXT_STR_buffer_full, "the allowed size is used up", limit, now_ns);
