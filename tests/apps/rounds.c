@@ -20,7 +20,7 @@
  *	e	the process executes this program, which goes on
  *
  * The file's first word is how many calls there are, and from byte 4096 on each has three words: the process,
- * and two times in nanoseconds of CLOCK_BOOTTIME.
+ * and two times in nanoseconds of CLOCK_BOOTTIME. Calls that the file has no room for look for /unnoted.
  */
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -75,7 +75,10 @@ static void look(void)
 	uint64_t number = atomic_fetch_add(made, 1);
 	char path[LINE_BYTES];
 
-	need(number < MOST_CALLS);
+	if (number >= MOST_CALLS) {
+		need(access("/unnoted", F_OK) != 0);
+		return;
+	}
 	snprintf(path, sizeof(path), "/nowhere/%lu", (unsigned long)number);
 	notes[number].process = (uint64_t)getpid();
 	notes[number].began_ns = now_ns();

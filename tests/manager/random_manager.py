@@ -151,8 +151,9 @@ class Session:
     def helped(self, helper):
         """A helper of a provider hands the memory over, and has nothing else to say."""
         # Another child may have had the same number before.
+        token, koid = helper.peeked[16:32], helper.peeked[32:36]
         whose = [p for p in self.providers if p.koid and p.state != "ended" and
-                 helper.peeked[16:36] == p.token + struct.pack("=I", p.koid)]
+                 koid == struct.pack("=I", p.koid) and token in p.tokens]
         need(len(whose) == 1, "a helper of nobody:", helper.peeked)
         own, whose[0].connection = whose[0].connection, helper.connection
         whose[0].receive(True)
@@ -166,8 +167,8 @@ class Session:
             self.refuse(p)
             return
         joins = self.is_open and (self.is_started or self.rnd.random() < 0.5)
-        p.token = b"token %9d." % p.number
-        p.send(REGISTERED, p.page, 1 if joins else 0, p.token, descriptor=self.gates_fd)
+        p.tokens = {b"token %9d." % p.number}
+        p.send(REGISTERED, p.page, 1 if joins else 0, *p.tokens, descriptor=self.gates_fd)
         if joins:
             self.initialize(p)
             if self.is_started:
@@ -229,7 +230,7 @@ class Session:
     pages = 0
 
     def forked(self, p):
-        p.sessions, p.waits, p.token = {self.number}, self.waits, self.token_of(p)
+        p.sessions, p.waits, p.tokens = {self.number}, self.waits, self.tokens_of(p)
         if p.state == "waits":
             # Its parent waits: what it needs to know follows.
             if self.is_open:
@@ -241,9 +242,9 @@ class Session:
         if not (self.is_started and p.session == self.number):
             self.stop(p)
 
-    def token_of(self, child):
-        """Returns the token that a child has from its parent: whoever has the same page."""
-        return [p.token for p in self.providers if p.page == child.page and p is not child][-1]
+    def tokens_of(self, child):
+        """Returns the tokens of those whose child it may be. Pages are used again, so there may be more."""
+        return set().union(*(p.tokens for p in self.providers if p.page == child.page))
 
     # -- What a manager does -------------------------------------------------------------------------
 
@@ -396,7 +397,7 @@ class Session:
             self.close_gate(p)
             if p.memory and p.windows:
                 self.parts.append(p.finish())
-            p.state = "waits" if p.state != "initialized" else "waits"
+            p.state, p.is_late = "waits", p.owed[STARTED] > 0
         self.is_open = False
         self.archives.append((self.mode, self.parts))
         self.parts = []
@@ -411,6 +412,7 @@ class Session:
         self.note("pester", p.number, what)
         wraps = (p.wraps or 0) + rnd.choice((-1, 0, 1, 2, 1000))
         if what == 0 and not p.outstanding:
+            p.forged.add(wraps & 0xffffffff)
             p.send(BUFFER_SAVED, wraps & 0xffffffff, rnd.choice((0, 8, 1 << 40)))
         elif what == 1:
             p.send(rnd.choice((0, 5, 0x77, 0x150, 0x2ff, 0xffff)), rnd.randrange(1 << 32),

@@ -60,9 +60,9 @@ class Program:
 
 
 def noted():
-    """Returns the process, begin and end of each call."""
+    """Returns the process, begin and end of each call; of a great many calls, those of the first ones."""
     with open("notes", "rb") as file:
-        count, = struct.unpack("=Q", file.read(8))
+        count = min(struct.unpack("=Q", file.read(8))[0], MOST_CALLS)
         file.seek(PAGE)
         data = file.read(NOTE_BYTES * count)
     return [struct.unpack_from("=QQQ", data, NOTE_BYTES * i) for i in range(count)]
