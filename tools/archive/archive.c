@@ -102,7 +102,7 @@ void fxt_archive_name(struct fxt_archive *a, uint32_t id, const char *name, size
 	    fxt_encode_provider_info(record, sizeof(record) / sizeof(record[0]), id, clean, bytes));
 	/* The records behind this one belong to the provider that it names. */
 	a->provider = id;
-	/* A provider that is not our agent may not tell the time of day, so each file does with its first one. */
+	/* A provider that is not our agent need not tell the time of day, so each file does. */
 	if (!a->has_clock)
 		put(a, record, fxt_host_clock_record(record, sizeof(record) / sizeof(record[0])));
 	a->has_clock = true;
