@@ -182,6 +182,7 @@ AGENT_SOURCES = \
 	agent/process/follow.h \
 	agent/process/follow_glob.c \
 	agent/process/follow_glob.h \
+	agent/process/follow_library.c \
 	agent/process/follow_program.c \
 	agent/process/follow_program.h \
 	agent/process/fork.c \

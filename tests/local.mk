@@ -40,7 +40,8 @@ tests_check_module_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_rewrite_SOURCES = tests/check_rewrite.c tests/buffer_fixture.h
 # The parts of the agent that read its configuration.
 tests_check_config_SOURCES = tests/check_config.c agent/process/config.c agent/process/stack_config.c \
-	agent/process/follow.c agent/process/follow_glob.c agent/process/follow_program.c \
+	agent/process/follow.c agent/process/follow_glob.c agent/process/follow_library.c \
+	agent/process/follow_program.c \
 	agent/base/category_list.c agent/base/glob.c \
 	agent/base/loaded.c agent/base/log.c agent/base/output.c agent/base/run_key.c agent/base/trigger.c \
 	agent/names/caller_list.c agent/names/function_filter.c

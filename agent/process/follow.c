@@ -466,10 +466,8 @@ size_t fxt_follow_room(char *const *environment, const struct fxt_followed *prog
 	if (!follow.on)
 		return 0;
 	*refusal = fxt_followed_refusal(program, is_sanitized);
-	/* If the library cannot be read, as after a chroot, the loader would complain to the user. */
-	if (!*refusal && !fxt_is_forbidden(FXT_NO_APART | FXT_NO_LOCKS) &&
-	    FXT_SYSCALL3(SYS_faccessat, AT_FDCWD, follow.library, 4 /* R_OK */))
-		*refusal = "cannot read the agent's library, whose path does not lead to it here";
+	if (!*refusal)
+		*refusal = fxt_followed_library(follow.library);
 	*is_sanitized = *is_sanitized && !*refusal;
 	lack = look_at(environment, *is_sanitized);
 	return change_for(&lack, *refusal != NULL) == NONE ? 0 : room_bytes(&lack);

@@ -20,6 +20,10 @@ struct fxt_followed {
  * becomes whether it is known that the program has the address sanitizer's shared runtime. */
 const char *fxt_followed_refusal(const struct fxt_followed *program, bool *is_sanitized);
 
+/* Returns why the loader could not load the library, at this path, into any program that this process runs,
+ * or NULL. It would complain to the user then, or have no memory left for the program's own libraries. */
+const char *fxt_followed_library(const char *library);
+
 /* Says the same of /bin/sh, at the start of the process, before anything else is known of it. */
 const char *fxt_followed_shell(void);
 

@@ -233,6 +233,28 @@ os.wait()
 os.posix_spawn('/bin/true', ['true'], {})
 os.wait()"
 same "spawned untraced" expected found
+# Each has a reason of its own, in whatever order they come: limits that leave no room for the library, and a
+# program that runs as its owner. All of them do what they do bare.
+cp /bin/true low && cp /bin/true little && cp /bin/true roomy && cp /bin/true owned
+limits="(ulimit -v $((5000 + $(random_below 11000))); exec '$scratch/low')
+(ulimit -d $((200 + $(random_below 5900))); exec '$scratch/little')
+(ulimit -v 200000; ulimit -d 100000; exec '$scratch/roomy')"
+cat >expected <<END
+$scratch/little: process PID ran it untraced: \
+it may have so little data (ulimit -d) that the agent's library would take its own
+$scratch/low: process PID ran it untraced: \
+it may have so few addresses (ulimit -v) that the agent's library would take its own
+END
+if chown 65534 owned 2>/dev/null && chmod 4755 owned; then
+	limits="$limits
+'$scratch/owned'"
+	echo "$scratch/owned: process PID ran it untraced: it is set-user-ID:" \
+		"the loader ignores LD_PRELOAD for such programs" >>expected
+fi
+untraced sh -ec "$(shuf --random-source=<(random_below 1000000; yes "$seed") <<<"$limits")
+:"
+same "reasons" expected found
+is "what they say" "" "$(grep -a 'ld.so\|shared libraries' err)"
 # What is said with -q, and as JSON.
 "$FXT" record -q -o untraced.fxt -- sh -c "'$apps/alone'; exit 3" 2>err
 is "quietly: exit status, lines" "3 0" "$? $(wc -l <err)"
