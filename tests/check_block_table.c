@@ -3,9 +3,18 @@
  * again with its own data, or was refused because its bucket was full; and the two add up to all that were
  * made. FXT_SEED=N draws the same ones again. */
 #include <check.h>
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "agent/objects/block_table.h"
 #include "apps/random.h"
@@ -179,7 +188,64 @@ START_TEST(there_are_a_million_places)
 }
 END_TEST
 
-/* After a fork the child has none of its parent's blocks. */
+/* Makes the kernel refuse to empty memory in children, as one does that is too old. */
+static void refuse_to_wipe(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_madvise, 0, 2),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, MADV_WIPEONFORK, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+	};
+	struct sock_fprog filter = {sizeof(code) / sizeof(*code), code};
+
+	ck_assert(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+	ck_assert(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter));
+}
+
+/* Returns how many of these blocks a child of a fork finds, before or after its handler has run. */
+static unsigned found_in_child(const uintptr_t *blocks, unsigned count, bool has_handler)
+{
+	pid_t child = fork();
+	unsigned found = 0;
+	int status;
+
+	ck_assert_int_ge(child, 0);
+	if (!child) {
+		if (has_handler)
+			fxt_block_table_after_fork();
+		while (count-- > 0)
+			found += take(blocks[count]);
+		_exit((int)found);
+	}
+	ck_assert(waitpid(child, &status, 0) == child && WIFEXITED(status));
+	return (unsigned)WEXITSTATUS(status);
+}
+
+/* The child of a fork has none of its parent's blocks. The kernel empties the table, or the fork handler does
+ * if the kernel refuses that. The parent has them all. */
+START_TEST(a_child_has_none)
+{
+	uintptr_t blocks[100];
+	unsigned count = 0, i;
+
+	random_seed(0);
+	if (_i)
+		refuse_to_wipe();
+	for (i = 0; i < sizeof(blocks) / sizeof(*blocks); i++) {
+		blocks[count] = (random_below(1 << 20) << 10) + 16 * i + 16;
+		count += put(blocks[count]);
+	}
+	ck_assert_uint_ge(count, 1);
+	ck_assert_uint_eq(found_in_child(blocks, count, false), _i ? count : 0);
+	ck_assert_uint_eq(found_in_child(blocks, count, true), 0);
+	for (i = 0; i < count; i++)
+		ck_assert(take(blocks[i]));
+}
+END_TEST
+
 START_TEST(an_emptied_table_has_nothing)
 {
 	ck_assert(put(0x1000));
@@ -200,5 +266,6 @@ int main(void)
 	tcase_add_loop_test(places, what_finds_no_place_is_refused, 0, ROUNDS);
 	tcase_add_test(places, there_are_a_million_places);
 	tcase_add_test(places, an_emptied_table_has_nothing);
+	tcase_add_loop_test(places, a_child_has_none, 0, 2);
 	return RUN_SUITE("block table", places);
 }

@@ -28,7 +28,8 @@ UNIT_TESTS = \
 	tests/check_zone
 tests_check_zone_SOURCES = tests/check_zone.c agent/clock/zone.c
 tests_check_zone_CPPFLAGS = $(FXT_CPPFLAGS)
-tests_check_block_table_SOURCES = tests/check_block_table.c agent/objects/block_table.c
+tests_check_block_table_SOURCES = tests/check_block_table.c agent/objects/block_table.c \
+	agent/base/growing_table.c
 tests_check_block_table_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_buffer_SOURCES = tests/check_buffer.c tests/buffer_fixture.h
 tests_check_buffer_file_SOURCES = tests/check_buffer_file.c tests/buffer_fixture.h
@@ -54,7 +55,7 @@ tests_check_filter_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_heap_sample_SOURCES = tests/check_heap_sample.c agent/objects/heap_sample.c
 tests_check_heap_sample_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_heap_sample_LDADD = $(CHECK_LIBS) -lm
-tests_check_labels_SOURCES = tests/check_labels.c agent/objects/label_table.c
+tests_check_labels_SOURCES = tests/check_labels.c agent/objects/label_table.c agent/base/growing_table.c
 tests_check_labels_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_unwind_SOURCES = tests/check_unwind.c agent/base/growing_table.c agent/stacks/code.c \
 	agent/stacks/unwind.c
@@ -65,7 +66,7 @@ tests_check_stream_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_stream_races_SOURCES = tests/check_stream_races.c tests/stream_fixture.h \
 	agent/descriptors/byte_stream.c agent/descriptors/byte_stream_names.c
 tests_check_stream_races_CPPFLAGS = $(FXT_CPPFLAGS)
-tests_check_wait_SOURCES = tests/check_wait.c agent/arrows/wait.c
+tests_check_wait_SOURCES = tests/check_wait.c agent/arrows/wait.c agent/base/growing_table.c
 tests_check_wait_CPPFLAGS = $(FXT_CPPFLAGS)
 endif
 check_PROGRAMS += $(UNIT_TESTS)

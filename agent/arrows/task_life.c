@@ -249,5 +249,5 @@ void fxt_task_hidden_ends(struct fxt_thread *thread, uint64_t life, uint64_t end
 void fxt_task_after_fork(void)
 {
 	atomic_store(&expected, 0);
-	fxt_lazy_table_empty(&children, BUCKETS * CHILDREN * sizeof(struct child));
+	fxt_lazy_table_after_fork(&children, BUCKETS * CHILDREN * sizeof(struct child));
 }

@@ -382,9 +382,9 @@ void fxt_wait_prepare(void)
 
 void fxt_wait_after_fork(void)
 {
-	fxt_lazy_table_empty(&buckets, BUCKETS * sizeof(struct bucket));
+	fxt_lazy_table_after_fork(&buckets, BUCKETS * sizeof(struct bucket));
 	/* A place that another thread was writing or reading would stay in use for ever. */
-	fxt_lazy_table_empty(&words, WORDS_BYTES);
+	fxt_lazy_table_after_fork(&words, WORDS_BYTES);
 	atomic_store(&next_flow, 0);
 	atomic_store(&flow_base, 0);
 }

@@ -1,11 +1,15 @@
-/* See growing_table.h. The addresses of the whole table are set aside (writer/place.h), which the kernel does
- * not know of, and are mapped in steps. The end of each step follows from its begin alone, so threads that
- * need the same step map the same addresses: one of them finds them mapped, and goes on. */
+/* See growing_table.h, and at the end lazy_table.h. The addresses of a whole growing table are set aside
+ * (writer/place.h), which the kernel does not know of, and are mapped in steps. The end of each step follows
+ * from its begin alone, so threads that need the same step map the same addresses: one of them finds them
+ * mapped, and goes on. */
 #include "growing_table.h"
+
+#include "lazy_table.h"
 
 enum {
 	FIRST_BYTES = 64 << 10,         /* the largest page there is */
 	STEP_BYTES = 256 << 10,
+	MADVISE_WIPE_ON_FORK = 18,
 };
 
 static size_t least(size_t a, size_t b)
@@ -68,4 +72,34 @@ void *fxt_growing_table_grow(struct fxt_growing_table *table, size_t bytes)
 		atomic_compare_exchange_strong(&table->bytes, &seen, end);
 	}
 	return (void *)memory;
+}
+
+/* -- Lazy tables ----------------------------------------------------------------------------------- */
+
+static atomic_bool is_refused;
+
+void *fxt_lazy_table_make(_Atomic(void *) *table, size_t bytes)
+{
+	void *made = fxt_sys_memory(bytes), *all = NULL;
+
+	/* Kernels before 4.14 do not know this advice. */
+	if (made && fxt_sys_madvise(made, bytes, MADVISE_WIPE_ON_FORK))
+		atomic_store_explicit(&is_refused, true, memory_order_relaxed);
+	if (!made || atomic_compare_exchange_strong(table, &all, made))
+		return made;
+	fxt_sys_munmap(made, bytes);
+	return all;
+}
+
+void fxt_lazy_table_empty(_Atomic(void *) *table, size_t bytes)
+{
+	void *all = atomic_load(table);
+
+	if (all && fxt_sys_madvise(all, bytes, MADV_DONTNEED))
+		atomic_store(table, NULL);
+}
+
+bool fxt_lazy_tables_stay(void)
+{
+	return atomic_load_explicit(&is_refused, memory_order_relaxed);
 }

@@ -175,3 +175,9 @@ void fxt_block_table_empty(void)
 		if (atomic_load_explicit(&parts[i], memory_order_relaxed))
 			fxt_lazy_table_empty(&parts[i], PART_BYTES);
 }
+
+void fxt_block_table_after_fork(void)
+{
+	if (fxt_lazy_tables_stay())
+		fxt_block_table_empty();
+}

@@ -69,5 +69,7 @@ static inline void fxt_block_show(struct fxt_block_bucket *bucket, int way, uint
 
 /* Empties the table, as fxt_lazy_table_empty() does. */
 void fxt_block_table_empty(void);
+/* Does so in the child of a fork, if the kernel has not. */
+void fxt_block_table_after_fork(void);
 
 #endif

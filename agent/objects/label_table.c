@@ -373,5 +373,7 @@ void fxt_label_table_empty(void)
 void fxt_label_table_after_fork(void)
 {
 	fxt_lock_reset(&table_lock);
-	fxt_label_table_empty();
+	fxt_lazy_table_after_fork(&table, sizeof(struct table));
+	if (atomic_load_explicit(&any_replaced, memory_order_relaxed))
+		atomic_store(&any_replaced, false);
 }

@@ -163,6 +163,9 @@ void fxt_agent_exit(void)
 		fxt_buffer_hand_over(&fxt_agent.buffer);
 	fxt_agent_save();
 	tell_cut();
+	/* A manager has what there is, and where it is to stay. */
+	if (fxt_agent.buffer.managed)
+		return;
 	if (fxt_is_filtered() || fxt_is_forbidden(FXT_NO_CALLS) || !fxt_is_alone())
 		return;
 	mask = fxt_sys_block_signals();

@@ -171,7 +171,7 @@ static const struct fxt_part table[] = {
 	{"streams: the child's ends are its parent's", .start = fxt_endpoints_start},
 	{"asynchronous requests: none is under way (wiped)", .again = fxt_requests_again},
 	{"blocks: the parent's are there, without lifetimes",
-	 .child = fxt_block_table_empty, .again = fxt_blocks_again},
+	 .child = fxt_block_table_after_fork, .again = fxt_blocks_again},
 	{"mappings: the same (wiped)", .again = fxt_mappings_again},
 };
 

@@ -66,6 +66,35 @@ for mode in streaming circular; do
 	EOT
 done
 
+# The child of a fork that makes a call and ends empties no table, because the kernel does, and does not ask
+# how many threads it has. Counters, which are due after some time, would open a file.
+children=$((3 + $(random_below 8)))
+# shellcheck disable=SC2016
+strace -f -qq -e trace=execve,clone,clone3,fork,vfork,madvise,newfstatat,lstat,stat -o calls \
+	"$FXT" record -q -c io,process -o children.fxt -- \
+	sh -c 'i=0; while [ $i -lt "$0" ]; do (echo); i=$((i + 1)); done' "$children" >lines ||
+	fail "children: exit status $?"
+valid children.fxt
+awk '
+	/execve\("[^"]*\/sh", \["sh", "-c"/ { parent = $1 }
+	$1 == parent && $2 $3 ~ /^(<...)?(clone3?|fork)/ && $NF ~ /^[0-9]+$/ {
+		children[$NF] = 1
+	}
+	{ calls[NR] = $0 }
+	END {
+		for (i = 1; i <= NR; i++) {
+			split(calls[i], part)
+			if (part[1] in children)
+				print calls[i]
+		}
+		for (child in children)
+			print child, "child"
+	}' calls >of_children
+is "children: lines" "$children" "$(wc -l <lines)"
+is "children" "$children" "$(grep -c 'child$' of_children)"
+is "children: tables that they empty" 0 "$(grep -c MADV_DONTNEED of_children)"
+is "children: how often they count their threads" 0 "$(grep -c '"/proc/self/task"' of_children)"
+
 # blocked WAY...: runs tests/apps/handlers, and prints how often signals are blocked or restored between its
 # two marks, for each chunk of 4096 words that the calls fill, in tenths. A ring grows, and the clock is
 # renewed, with signals blocked as well, but not for each chunk.
