@@ -33,6 +33,26 @@ static const char *const call_names[FXT_CALL_COUNT] = {
 #include "interpose/engine/unrows.inc"
 };
 
+static const struct {
+#define CALL(category, type, name, ...) FXT_STRING_RECORD(name_of_##name, #name)
+#define BY_HAND(category, name, role) FXT_STRING_RECORD(name_of_##name, #name)
+#define SYSTEM_CALL CALL
+#define BY_NUMBER_ALONE CALL
+#define EVENT(category, name, role) FXT_STRING_RECORD(name_of_##name, #name)
+#include "interpose/engine/rows.inc"
+#include "interpose/tables/calls.def"
+#include "interpose/engine/unrows.inc"
+} call_records = {
+#define CALL(category, type, name, ...) FXT_STRING_RECORD_VALUE(FXT_STR_CALLS + FXT_CALL_##name, #name)
+#define BY_HAND(category, name, role) FXT_STRING_RECORD_VALUE(FXT_STR_CALLS + FXT_CALL_##name, #name)
+#define SYSTEM_CALL CALL
+#define BY_NUMBER_ALONE CALL
+#define EVENT(category, name, role) FXT_STRING_RECORD_VALUE(FXT_STR_CALLS + FXT_CALL_##name, #name)
+#include "interpose/engine/rows.inc"
+#include "interpose/tables/calls.def"
+#include "interpose/engine/unrows.inc"
+};
+
 #define FXT_FAMILY(name) \
 	extern const struct fxt_real fxt_reals_##name[] __attribute__((visibility("hidden")));
 #include "interpose/tables/families.def"
@@ -71,7 +91,11 @@ void fxt_interpose_find(void **pointer)
 
 void fxt_interpose_start(void)
 {
-	static const struct fxt_call_names names = {call_names, FXT_CALL_COUNT};
+	static const struct fxt_call_names names = {
+		call_names,
+		FXT_CALL_COUNT,
+		{(const uint64_t *)&call_records, sizeof(call_records) / FXT_WORD_BYTES},
+	};
 	static atomic_bool heap_unseen;
 	static atomic_uint sizable;
 

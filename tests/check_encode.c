@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/base/agent.h"
 #include "fxt_encode.h"
 #include "suite.h"
 
@@ -123,6 +124,27 @@ START_TEST(initialization)
 {
 	EXPECT(fxt_encode_initialization(out, capacity, 1000000000), 0x0000000000000021, 0x000000003b9aca00);
 	ck_assert_uint_eq(fxt_encode_initialization(out, 9, 0), 0);
+}
+END_TEST
+
+/* Records that are made when the agent is compiled lie one behind the other and have the same words. */
+START_TEST(compiled_strings)
+{
+#define TEXTS(text)                                                                             \
+	text(a, 1, "a") text(b, 2, "seventy") text(c, 0x7fff, "abcdefgh") text(d, 4, "nine char") \
+	text(e, 5, "sixteen letters.") text(f, 6, "seventeen letters")
+#define MEMBER(name, index, text) FXT_STRING_RECORD(name, text)
+#define VALUE(name, index, text) FXT_STRING_RECORD_VALUE(index, text)
+#define ENCODE(name, index, text) \
+	words += fxt_encode_string(out + words, MEMORY_WORDS - words, index, text, strlen(text));
+	static const struct {
+		TEXTS(MEMBER)
+	} records = {TEXTS(VALUE)};
+	size_t words = 0;
+
+	TEXTS(ENCODE)
+	ck_assert_uint_eq(words * sizeof(*out), sizeof(records));
+	ck_assert_mem_eq(out, &records, sizeof(records));
 }
 END_TEST
 
@@ -420,6 +442,7 @@ int main(void)
 	tcase_add_test(records, provider_name_limit);
 	tcase_add_test(records, filler);
 	tcase_add_test(records, initialization);
+	tcase_add_test(records, compiled_strings);
 	tcase_add_test(records, strings);
 	tcase_add_test(records, threads);
 	tcase_add_loop_test(records, event_types, 0, sizeof(events) / sizeof(*events));

@@ -47,11 +47,47 @@ enum fxt_string_index {
 	FXT_STR_CALLS
 };
 
-/* The names of the interposed calls in the order of their numbers. interpose/start.c hands them over at
- * start. */
+/* The records that define the strings are laid out when the agent is compiled: a thousand of them, which each
+ * process copies from memory that all processes share. */
+#ifndef __has_attribute
+#define __has_attribute(attribute) 0
+#endif
+/* A text that fills its words has no null byte. */
+#if __has_attribute(nonstring)
+#define FXT_WITHOUT_NUL __attribute__((nonstring))
+#else
+#define FXT_WITHOUT_NUL
+#endif
+
+#define FXT_TEXT_BYTES(text) (sizeof(text) - 1)
+#define FXT_TEXT_WORDS(text) ((FXT_TEXT_BYTES(text) + FXT_WORD_BYTES - 1) / FXT_WORD_BYTES)
+
+/* Declares the member `name` of a structure: a record that defines this text, which is a literal. */
+#define FXT_STRING_RECORD(name, literal)                                                  \
+	struct {                                                                          \
+		uint64_t header;                                                          \
+		char text[FXT_TEXT_WORDS(literal) * FXT_WORD_BYTES] FXT_WITHOUT_NUL;      \
+	} name;
+
+/* The value of such a member. It has the places of the fields once more, as the functions of
+ * fxt_format.h are no constants. */
+#define FXT_STRING_RECORD_VALUE(index, literal)                                           \
+	{FXT_RECORD_STRING | (1 + FXT_TEXT_WORDS(literal)) << 4 | (uint64_t)(index) << 16 | \
+		 (uint64_t)FXT_TEXT_BYTES(literal) << 32,                                 \
+	 literal},
+
+/* Such records, one behind the other. */
+struct fxt_string_records {
+	const uint64_t *at;
+	size_t words;
+};
+
+/* The names of the interposed calls in the order of their numbers, and the records that define them.
+ * interpose/start.c hands them over at start. */
 struct fxt_call_names {
 	const char *const *list;
 	unsigned count;
+	struct fxt_string_records records;
 };
 
 /* -- Threads ----------------------------------------------------------------------------------- */

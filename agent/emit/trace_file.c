@@ -15,9 +15,30 @@
 #include "writer/apart.h"
 #include "writer/fxt_encode.h"
 
-static size_t add_string(uint64_t *out, size_t capacity, unsigned index, const char *text)
+/* The names of the categories, and the strings of the agent itself. */
+static const struct {
+#define CATEGORY(name, on, what) FXT_STRING_RECORD(category_##name, #name)
+#include "writer/categories.def"
+#undef CATEGORY
+#define STRING(id, text) FXT_STRING_RECORD(string_##id, text)
+#include "agent/base/strings.def"
+#undef STRING
+} fixed = {
+#define CATEGORY(name, on, what) FXT_STRING_RECORD_VALUE(FXT_STR_CATEGORIES + FXT_BIT_##name, #name)
+#include "writer/categories.def"
+#undef CATEGORY
+#define STRING(id, text) FXT_STRING_RECORD_VALUE(FXT_STR_##id, text)
+#include "agent/base/strings.def"
+#undef STRING
+};
+
+/* Copies records to `out`, where there is room for so many words. Returns how many words they have. */
+static size_t add_records(uint64_t *out, size_t capacity, struct fxt_string_records records)
 {
-	return fxt_encode_string(out, capacity, (uint16_t)index, text, strlen(text));
+	if (records.words > capacity)
+		return 0;
+	memcpy(out, records.at, records.words * FXT_WORD_BYTES);
+	return records.words;
 }
 
 static size_t add_stream(uint64_t *out, size_t capacity, const FILE *stream, const char *label)
@@ -35,30 +56,19 @@ static size_t add_stream(uint64_t *out, size_t capacity, const FILE *stream, con
  * size in words. */
 static size_t write_prologue(uint64_t *out)
 {
-	static const char *const fixed[] = {
-#define CATEGORY(name, on, what) #name,
-#include "writer/categories.def"
-#undef CATEGORY
-#define STRING(id, text) text,
-#include "agent/base/strings.def"
-#undef STRING
-	};
+	const struct fxt_string_records own = {(const uint64_t *)&fixed, sizeof(fixed) / FXT_WORD_BYTES};
 	const char *program = fxt_agent.program;
 	struct fxt_arg pid = {FXT_ARG_UINT32, FXT_INDEXED(FXT_STR_pid), .u32 = fxt_agent.pid};
 	const size_t room = FXT_RECORD_MAX_WORDS - FXT_LOSS_COUNT * FXT_COUNTER_WORDS;
 	size_t used = 0, bytes = strlen(program);
 	unsigned i;
 
-	static_assert(FXT_STR_CATEGORIES == 1 && sizeof(fixed) / sizeof(*fixed) == FXT_STR_CALLS - 1,
-		      "indices");
 	used += fxt_encode_magic(out, room);
 	used += fxt_encode_provider_info(out + used, room - used, fxt_agent.koid, program, bytes);
 	used += fxt_encode_provider_section(out + used, room - used, fxt_agent.koid);
 	used += fxt_encode_initialization(out + used, room - used, 1000000000);
-	for (i = 1; i < FXT_STR_CALLS; i++)
-		used += add_string(out + used, room - used, i, fixed[i - 1]);
-	for (i = 0; i < fxt_agent.calls.count; i++)
-		used += add_string(out + used, room - used, FXT_STR_CALLS + i, fxt_agent.calls.list[i]);
+	used += add_records(out + used, room - used, own);
+	used += add_records(out + used, room - used, fxt_agent.calls.records);
 	used += fxt_encode_kernel_object(out + used, room - used, FXT_OBJECT_PROCESS, fxt_agent.koid,
 					 FXT_INLINE(program, bytes),
 					 (struct fxt_args){fxt_koid_differs() ? 1 : 0, &pid});

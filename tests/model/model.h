@@ -156,6 +156,7 @@ void model_stacks_start(void);
 /* Notes that a longjmp leaves everything that the worker is writing. */
 void model_abandon(struct model_worker *worker);
 extern const char *const model_calls[];
+extern const struct fxt_call_names model_names;
 extern const unsigned model_call_count;
 
 /* -- forks.c ------------------------------------------------------------------------------------- */

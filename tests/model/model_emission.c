@@ -332,7 +332,6 @@ static void configure(struct model_worker *dice)
 
 static int round_of(uint64_t seed)
 {
-	static const struct fxt_call_names names = {model_calls, MODEL_KINDS};
 	struct model_worker dice = {.random = seed};
 	pthread_t thread[MODEL_THREADS + 1];
 	bool snaps, done;
@@ -342,7 +341,7 @@ static int round_of(uint64_t seed)
 	model.process = 1;
 	atomic_store(&model_shared->processes, 2);
 	configure(&dice);
-	if (!fxt_agent_start(&names) || !fxt_agent_file())
+	if (!fxt_agent_start(&model_names) || !fxt_agent_file())
 		model_fail("the agent does not start");
 	model_forks_start();
 	fxt_fork_start();

@@ -15,8 +15,22 @@
 #include "interpose/functions/entry.h"
 #include "agent/emit/in_progress.h"
 
-const char *const model_calls[] = {"event", "quick", "blocking", "raw", "lifetime"};
+#define CALLS(call) call(EVENT, "event") call(QUICK, "quick") call(BLOCKING, "blocking") call(RAW, "raw") \
+	call(LIFETIME, "lifetime")
+#define NAME(kind, text) text,
+#define RECORD(kind, text) FXT_STRING_RECORD(in_##kind, text)
+#define VALUE(kind, text) FXT_STRING_RECORD_VALUE(FXT_STR_CALLS + MODEL_##kind, text)
+
+const char *const model_calls[] = {CALLS(NAME)};
 const unsigned model_call_count = sizeof(model_calls) / sizeof(*model_calls);
+static const struct {
+	CALLS(RECORD)
+} call_records = {CALLS(VALUE)};
+const struct fxt_call_names model_names = {
+	model_calls,
+	MODEL_KINDS,
+	{(const uint64_t *)&call_records, sizeof(call_records) / FXT_WORD_BYTES},
+};
 
 #define NAMES(call) fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_io, FXT_STR_CALLS + (call))
 
