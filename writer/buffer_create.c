@@ -26,8 +26,9 @@ static uint32_t plenty(const struct fxt_buffer *buffer)
 	return buffer->limit / 4 < USUAL ? buffer->limit / 4 : USUAL;
 }
 
-/* Makes the tables that are not in the file: windows, free pages, the past of chunks, the ring's order.
- * Only the parts that are used cost memory. */
+/* Makes the tables that are not in the file: windows, the past of chunks, free pages, the ring's order. Only
+ * the parts that are used cost memory, and the first two, of which every process uses the beginning, are side
+ * by side. */
 int fxt_buffer_make_tables(struct fxt_buffer *buffer)
 {
 	size_t windows = ((size_t)buffer->limit + FXT_WINDOW_CHUNKS - 1) / FXT_WINDOW_CHUNKS;
@@ -42,11 +43,11 @@ int fxt_buffer_make_tables(struct fxt_buffer *buffer)
 		return -ENOMEM;
 	buffer->windows = (struct fxt_window *)memory;
 	memory += window_bytes;
+	buffer->past = (struct fxt_chunk_past *)memory;
+	memory += past_bytes;
 	buffer->free_pages.list = (uint64_t **)memory;
 	buffer->free_small_pages.list = (uint64_t **)(memory + page_bytes);
-	memory += 2 * page_bytes;
-	buffer->past = (struct fxt_chunk_past *)memory;
-	fxt_ring_init(&buffer->ring, memory + past_bytes, buffer->limit);
+	fxt_ring_init(&buffer->ring, memory + 2 * page_bytes, buffer->limit);
 	atomic_store_explicit(&buffer->storage.plenty, plenty(buffer), memory_order_relaxed);
 	return 0;
 }

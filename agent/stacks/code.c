@@ -25,11 +25,11 @@ enum {
 struct entry {
 	uint64_t key;                   /* the address, and the generation above it */
 	uint64_t code;
-	uint32_t next;                  /* the number of the next entry of the list; 0: none */
+	uint16_t next;                  /* the number of the next entry of the list; 0: none */
 };
 
 struct table {
-	_Atomic uint32_t heads[HEADS];
+	_Atomic uint16_t heads[HEADS];
 	_Atomic uint32_t count;
 	struct entry entries[ENTRIES];
 };
@@ -269,11 +269,12 @@ static bool reaches(uint32_t number)
 }
 
 /* Finds out about an address, and keeps that in the list that begins at `head`. Returns it as a word. */
-static __attribute__((noinline)) uint64_t learn_word(struct table *all, _Atomic uint32_t *head, uint64_t key,
+static __attribute__((noinline)) uint64_t learn_word(struct table *all, _Atomic uint16_t *head, uint64_t key,
 						     uintptr_t place)
 {
-	uint32_t number, first = atomic_load_explicit(head, memory_order_relaxed);
+	uint16_t first = atomic_load_explicit(head, memory_order_relaxed);
 	struct fxt_code code = learn(place);
+	uint32_t number;
 	uint64_t word = pack(&code);
 
 	number = atomic_load_explicit(&all->count, memory_order_relaxed) + 1;
@@ -286,7 +287,7 @@ static __attribute__((noinline)) uint64_t learn_word(struct table *all, _Atomic 
 	all->entries[number].code = word;
 	do
 		all->entries[number].next = first;
-	while (!atomic_compare_exchange_weak_explicit(head, &first, number, memory_order_release,
+	while (!atomic_compare_exchange_weak_explicit(head, &first, (uint16_t)number, memory_order_release,
 						      memory_order_relaxed));
 	return word;
 }
@@ -296,7 +297,7 @@ uint64_t fxt_code_word(uintptr_t place)
 	struct table *all = fxt_growing_table(&table, offsetof(struct table, entries));
 	uint64_t key = place | (uint64_t)fxt_code_generation() << GENERATION_SHIFT;
 	const struct entry *entry;
-	_Atomic uint32_t *head;
+	_Atomic uint16_t *head;
 	uint32_t number;
 
 	if (!all || place >> GENERATION_SHIFT)
