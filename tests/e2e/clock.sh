@@ -100,6 +100,12 @@ is "a trace without it" "the trace does not tell the time of day" \
 # parts of a rotated one, what is left of those who were killed, and what was joined of all that.
 zone=$(date +%:z)
 
+# tells FILE: returns whether it does.
+tells()
+{
+	"$FXT" report --utc "$1" 2>/dev/null | grep "^from .*Z to .*Z, local time $zone$" >/dev/null
+}
+
 # tell WHAT FILE...: checks that each of the files does.
 tell()
 {
@@ -132,7 +138,12 @@ done
 background=$!
 exec 9>line
 "$FXT" ctl --socket=. -o asked.fxt save=1s >/dev/null || fail "ctl save: $?"
-tell saved asked.fxt .fxt-parts.*/*.fxt
+tell saved asked.fxt
+for file in .fxt-parts.*/*.fxt; do
+	# Its first records may be on the way.
+	count comparison
+	until_deadline tells "$file"
+done
 echo >&9
 wait $background
 exec 9>&-
