@@ -56,7 +56,8 @@ static size_t take_clock(uint64_t *words, size_t count)
 		size = words[at] >> 4 & 0xfff;
 		if (!size)
 			break;
-		if ((words[at] & 0xf) != FXT_RECORD_KERNEL_OBJECT || (words[at] >> 16 & 0xff) != FXT_OBJECT_CLOCK)
+		if ((words[at] & 0xf) != FXT_RECORD_KERNEL_OBJECT ||
+		    (words[at] >> 16 & 0xff) != FXT_OBJECT_CLOCK)
 			continue;
 		memmove(words + at, words + at + size, (count - at - size) * sizeof(*words));
 		return count - size;
