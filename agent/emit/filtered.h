@@ -44,6 +44,13 @@ static inline void fxt_filtered_count(struct fxt_thread *thread, const struct fx
 	count->ns += ns;
 }
 
+/* Returns whether the function at `address` is left out, whatever it is called by, and `function`, an entry
+ * of the table, is that function's. */
+static inline bool fxt_filtered_is_left_out(const struct fxt_function *function, uintptr_t address)
+{
+	return fxt_function_is(function, ~address) && function->verdict == FXT_FILTER_LEAVE;
+}
+
 /* Enters a function that is left out, whatever it is called by, in the common case: counts the call.
  * `function` is an entry of the table, perhaps another function's. Returns false, with nothing changed, if
  * the function is not such a one, or the thread has no count of it yet. */
@@ -52,7 +59,7 @@ static inline bool fxt_filtered_quick(struct fxt_thread *thread, const struct fx
 {
 	struct fxt_filtered_count *count;
 
-	if (!fxt_function_is(function, ~address) || function->verdict != FXT_FILTER_LEAVE || !thread->ready)
+	if (!fxt_filtered_is_left_out(function, address) || !thread->ready)
 		return false;
 	count = thread->filtered.counts[function->number / FXT_FILTERED_BLOCK % FXT_FILTERED_BLOCKS];
 	if (FXT_UNLIKELY(!count))

@@ -44,6 +44,9 @@ static __attribute__((noinline)) void enter(uintptr_t function, uintptr_t call_s
  * was entered. */
 static __attribute__((noinline)) void leave(uintptr_t function, uintptr_t frame)
 {
+	/* There is nothing to end, whatever stack this is. */
+	if (fxt_filtered_is_left_out(fxt_function_first(function), function))
+		return;
 	if (fxt_self && fxt_fiber_is_near(fxt_self, frame) && fxt_fiber_leave(fxt_self, frame, function))
 		return;
 	if (fxt_self && fxt_agent.config.filters_functions)
