@@ -11,7 +11,7 @@ enum {
 	/* A frame that is so little below the last one is that of a function called from there, if the thread
 	 * has run nothing else since. The stack of another fiber is further away. */
 	NEAR_BYTES = 1024,
-	/* The same where nothing is in progress, or where code without unwind rules lies between. */
+	/* This is the distance where nothing is in progress, or code without unwind rules lies between. */
 	STEP_BYTES = 4096,
 	/* Another thread claims a fiber for a moment only, or to give it away. */
 	TRIES_MOST = 64,

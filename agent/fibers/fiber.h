@@ -11,7 +11,7 @@
 #include "agent/base/stack.h"
 #include "agent/emit/function.h"
 
-/* What became of a function that is entered. */
+/* Says what became of a function that is entered. */
 enum fxt_fiber_entry {
 	FXT_FIBER_ELSEWHERE,            /* nothing: it is on the thread's own stack, or on its signal stack */
 	FXT_FIBER_ENTERED,              /* it is in progress in a fiber */

@@ -1,4 +1,4 @@
-/* What the files of this folder share: a fiber, and how it is found. See fiber.h. */
+/* The files of this folder share this: a fiber, and how it is found. See fiber.h. */
 #ifndef FXT_FIBERS_H
 #define FXT_FIBERS_H
 

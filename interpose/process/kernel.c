@@ -98,8 +98,8 @@ FXT_BY_HAND_NUMBER(futex)
 /* Headers older than Linux 6.3 do not have this. */
 enum { GET_REGISTRATIONS = 1 << 9 };
 
-/* What the program has registered for: bits that are the kernel's commands. As in the kernel, processes that
- * share memory share this, and a fork copies it. */
+/* These bits, which are the kernel's commands, say what the program has registered for. As in the kernel,
+ * processes that share memory share this, and a fork copies it. */
 static atomic_int registered;
 
 enum {

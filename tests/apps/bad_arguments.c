@@ -75,7 +75,7 @@ static const char *const returns_nothing[] = {
 	"free", "cfree", "__libc_free", "closefrom", "syslog", "__syslog_chk", "warn", "warnx",
 };
 
-/* What these return is chance. */
+/* These return another value each time. */
 static const char *const returns_chance[] = {"arc4random", "arc4random_uniform"};
 
 /* Memory of a call's arguments, at an address that is the same in each run. */

@@ -243,7 +243,8 @@ PLAIN void run_some(int depth)
 WHOLE void body()
 {
 	SAYS;
-	// What ends in the first turn of the first fiber is not seen to be a fiber's: docs/fibers.md.
+	// Functions that end in the first turn of the first fiber are not seen to be a fiber's:
+	// docs/fibers.md.
 	if (!is_warm && !is_any.exchange(true))
 		yield();
 	run_some(2 + (int)below(4));
