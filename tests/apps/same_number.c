@@ -13,8 +13,9 @@
  *
  * The kernel takes the next number behind /proc/sys/kernel/ns_last_pid. Another process may take it first, so
  * the program tries again; what was made in vain ends at once and does nothing. It is to run in a namespace
- * of process ids that has no others, because one that lives on would keep the number. The first is one of the
- * children. Exits with the status 77 if it may not choose numbers.
+ * of process ids that has none but its recorder's. The first is one of the children. Exits with the status 77
+ * if it may not choose numbers, and with 75 if a thread of the recorder has got the number and lives on: the
+ * program is to be run again.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -29,6 +30,8 @@
 
 #include "need.h"
 #include "random.h"
+
+enum { MOST_TRIES = 200 };
 
 enum { QUIET, KILLED, CALLS, EXECUTES, FORKS, THREAD, CHILDS_THREAD, KINDS };
 
@@ -176,8 +179,9 @@ int main(int argc, char **argv)
 		if (kinds[place] == THREAD && has_been_thread)
 			kinds[place] = CALLS;
 		has_been_thread = has_been_thread || kinds[place] == THREAD;
-		while (!try(kinds[place]))
-			;
+		for (int tries = 0; !try(kinds[place]);)
+			if (++tries == MOST_TRIES)
+				return 75;
 	}
 	printf("%d\n", (int)number);
 	for (long i = 0; i < place; i++)
