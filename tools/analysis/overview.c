@@ -419,7 +419,7 @@ size_t fxt_overview_threads(const struct fxt_overview *o, const struct fxt_reade
 		uint64_t lives = fxt_overview_lives(o, (uint32_t)i);
 
 		if (o->thread_events[i] && r->threads[i].pid != FXT_KERNEL_PROVIDER_ID &&
-		    !r->threads[i].is_fiber)
+		    !r->threads[i].is_track)
 			n += lives ? lives : 1;
 	}
 	return n;

@@ -173,8 +173,8 @@ static void take_object(struct taking *t, const uint64_t *record, unsigned type)
 		return;
 	if (is_kernel && fxt_get_object_type(record[0]) == FXT_OBJECT_PROCESS && !program->process)
 		program->process = record[1];
-	/* What stays of a file has its own names. */
-	if (t->until_ns != UINT64_MAX)
+	/* What stays of a file has its own names, and each gap names its track. */
+	if (t->until_ns != UINT64_MAX || (is_kernel && record[1] == fxt_told_track(program->process)))
 		return;
 	kind |= (uint64_t)t->provider << 16;
 	before = kept_about(t, kind, record[1]);

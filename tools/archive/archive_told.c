@@ -83,15 +83,37 @@ struct telling {
 	void *context;
 };
 
-/* Puts an event of category agent of the process's first thread. */
-static void put_agent(const struct telling *t, uint64_t process, enum fxt_event_type type, uint64_t at_ns,
-		      const char *name, struct fxt_args args, uint64_t extra)
+uint64_t fxt_told_track(uint64_t process)
 {
+	static const uint64_t first = UINT64_C(1) << 22;
+	uint64_t x = process * UINT64_C(0x9e3779b97f4a7c15);
+
+	return first + (x ^ x >> 32) % (UINT32_MAX - first);
+}
+
+/* Names the track of a process's gaps. */
+static void name_track(const struct telling *t, uint64_t process)
+{
+	static const char name[] = "recording";
+	const struct fxt_arg list[] = {
+		{.type = FXT_ARG_KOID, .name = FXT_INLINE("process", 7), .u64 = process},
+		{.type = FXT_ARG_KOID, .name = FXT_INLINE("thread", 6), .u64 = process}};
 	uint64_t words[ROOM];
 
 	t->put(t->context, words,
-	       fxt_encode_event(words, ROOM, type, at_ns,
-				(struct fxt_thread_ref){.process = process, .thread = process},
+	       fxt_encode_kernel_object(words, ROOM, FXT_OBJECT_THREAD, fxt_told_track(process),
+					FXT_INLINE(name, strlen(name)), (struct fxt_args){2, list}));
+}
+
+/* Puts an event of category agent on the track of the process's gaps. */
+static void put_agent(const struct telling *t, uint64_t process, enum fxt_event_type type, uint64_t at_ns,
+		      const char *name, struct fxt_args args, uint64_t extra)
+{
+	const struct fxt_thread_ref track = {.process = process, .thread = fxt_told_track(process)};
+	uint64_t words[ROOM];
+
+	t->put(t->context, words,
+	       fxt_encode_event(words, ROOM, type, at_ns, track,
 				FXT_INLINE("agent", 5), FXT_INLINE(name, strlen(name)), args, extra));
 }
 
@@ -106,6 +128,7 @@ static void tell_sum(const struct telling *t, const struct fxt_gap_program *prog
 				       .string = FXT_INLINE(why, strlen(why))};
 	const struct fxt_args none = {0, NULL}, with_calls = {1, &calls}, with_reason = {1, &reason};
 
+	name_track(t, process);
 	put_agent(t, process, FXT_EVENT_INSTANT, program->first_ns, "recording stopped", none, 0);
 	put_agent(t, process, FXT_EVENT_INSTANT, program->first_ns, "dropped", with_reason, 0);
 	put_agent(t, process, FXT_EVENT_COUNTER, program->last_ns, "dropped", with_calls,

@@ -6,6 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Returns the koid of the track that has the events of a process's gaps. It is a hash, as koids of fibers are
+ * (agent/base/koid.h). None of the process's own threads has these events: one may be in a wait when a gap
+ * ends, and an arrow that ends the wait would go to the newest slice or instant of the thread
+ * (docs/manager.md). */
+uint64_t fxt_told_track(uint64_t process);
+
 /* Returns whether the event is the counter by which a gap says how many calls of a program are gone. */
 bool fxt_told_is_counter(const uint64_t *record, size_t size);
 

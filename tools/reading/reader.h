@@ -117,8 +117,9 @@ enum { FXT_OTHERS_ID = 0x7ffffffe };
 struct fxt_trace_thread {
 	uint64_t pid, tid;              /* koids */
 	struct fxt_text name;           /* empty when no kernel object named it */
-	/* It is the track of a fiber, which a thread runs: its kernel object names the thread. */
-	bool is_fiber;
+	/* It is no thread but another track of the process, of a fiber (docs/fibers.md) or of its gaps
+	 * (archive_told.h): its kernel object names a thread. */
+	bool is_track;
 };
 
 /* One decoded record. Notes beside the members say for which types of record they are set. For other types

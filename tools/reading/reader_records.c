@@ -209,7 +209,7 @@ static void read_kernel_object(struct fxt_decoder *d)
 		   fxt_argument_u64(fxt_argument(rec, "process"), &pid)) {
 		rec->thread = fxt_thread_of(d->r, pid, rec->id);
 		d->r->threads[rec->thread].name = fxt_lasting_text(d->r, &rec->name);
-		d->r->threads[rec->thread].is_fiber = fxt_argument_u64(fxt_argument(rec, "thread"), &tid);
+		d->r->threads[rec->thread].is_track = fxt_argument_u64(fxt_argument(rec, "thread"), &tid);
 	}
 }
 

@@ -272,8 +272,8 @@ void fxt_threads_finish(struct fxt_thread_times *t, struct fxt_reader *r, struct
 		uint64_t life_ns = one->last_ns - one->first_ns;
 
 		fxt_nesting_free(&one->nesting);
-		/* A fiber has functions alone, and the time is its threads'. */
-		if (!one->has_events || r->threads[one->thread].is_fiber)
+		/* A fiber has functions alone, and the time is its threads'. A gap has none. */
+		if (!one->has_events || r->threads[one->thread].is_track)
 			continue;
 		/* If slices overlap, which they do in no sound trace, the sum may exceed the thread's
 		 * life. */
