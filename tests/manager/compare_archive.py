@@ -71,9 +71,12 @@ def sections(path, is_cut, has_gaps=False):
 def told_events(record):
     """Returns how many events a record says to be lost, 0 if it tells that otherwise; None if it does not.
 
-    The manager writes these records, with all names in them: category agent, with a counter at the end.
+    The manager writes these records, with all names in them: category agent, with a counter at the end. They
+    have a track of their own, which a kernel object names.
     """
     header, = struct.unpack_from("<Q", record)
+    if header & 0xf == 7 and header >> 16 & 0xff == 2 and header >> 24 & 0xffff == 0x8009:
+        return 0 if record[16:25] == b"recording" else None
     if header & 0xf != 4 or header >> 32 & 0xffff != 0x8005 or not header >> 48 & 0x8000:
         return None
     text = record[16:]                              # behind the header and the time
