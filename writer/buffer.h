@@ -75,6 +75,7 @@ struct fxt_buffer_config {
 	 * is room for FXT_RECORD_MAX_WORDS. Returns how many it has written. It may run in a task of its own
 	 * (apart.h). */
 	size_t (*write_prologue)(uint64_t *out);
+	size_t prologue_bytes;          /* about so many; their pages are made at once */
 	bool in_memory;                 /* the buffer is in memory whatever the file system is */
 	/* how many words at the prologue's end are rewritten in place: rows of FXT_COUNTER_WORDS */
 	size_t counters_words;

@@ -55,6 +55,7 @@ int fxt_buffer_make_tables(struct fxt_buffer *buffer)
 void fxt_buffer_lay_prologue(struct fxt_buffer *buffer, const struct fxt_buffer_config *config)
 {
 	buffer->storage.prologue = buffer->durable;
+	fxt_sys_madvise(buffer->durable, config->prologue_bytes, MADV_POPULATE_WRITE);
 	buffer->prologue_words = config->write_prologue(buffer->durable);
 	if (buffer->prologue_words < FXT_RECORD_MAX_WORDS)
 		buffer->durable[buffer->prologue_words] =

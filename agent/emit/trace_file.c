@@ -93,6 +93,7 @@ static int make_buffer(enum kind kind, const char *path)
 		.bytes = config->mode == FXT_STREAMING ? config->max_bytes : config->buffer_bytes,
 		.path = kind ? "the memory that the manager saves" : path,
 		.write_prologue = write_prologue,
+		.prologue_bytes = sizeof(fixed) + fxt_agent.calls.records.words * FXT_WORD_BYTES,
 		.in_memory = config->in_memory,
 		.counters_words = FXT_LOSS_COUNT * FXT_COUNTER_WORDS,
 		.file_bytes = kind ? config->max_bytes : 0,

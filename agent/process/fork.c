@@ -42,6 +42,16 @@ static void be_off(void)
 	atomic_store_explicit(&fxt_agent.state, FXT_OFF, memory_order_release);
 }
 
+/* Has the kernel copy the pages of the library's small variables for this process, all at once. The child
+ * stores to nearly all of them right now, and each that it met by itself would cost a page fault. The gate
+ * lies behind these variables (agent/tables.ld). */
+static void copy_variables(void)
+{
+	char *first = (char *)((uintptr_t)&fxt_agent & ~(uintptr_t)(FXT_PAGE_BYTES - 1));
+
+	fxt_sys_madvise(first, (size_t)((char *)&fxt_gate - first), MADV_POPULATE_WRITE);
+}
+
 void fxt_fork_in_child(bool returns, bool shares)
 {
 	uint32_t pid;
@@ -59,6 +69,7 @@ void fxt_fork_in_child(bool returns, bool shares)
 	if (atomic_load_explicit(&fxt_agent.state, memory_order_relaxed) != FXT_ON ||
 	    fxt_gate_is_owned(pid))
 		return;
+	copy_variables();
 	fxt_agent.pid = pid;
 	fxt_lender = 0;
 	fxt_koid_after_fork();
