@@ -20,6 +20,7 @@ UNIT_TESTS = \
 	tests/check_module \
 	tests/check_process_stat \
 	tests/check_rewrite \
+	tests/check_signals \
 	tests/check_stream \
 	tests/check_stream_races \
 	tests/check_unwind \
@@ -39,6 +40,7 @@ tests_check_managed_SOURCES = tests/check_managed.c $(MANAGED_FIXTURE)
 tests_check_module_SOURCES = tests/check_module.c agent/names/module.c tests/apps/random.h tests/apps/unseen.h
 tests_check_module_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_rewrite_SOURCES = tests/check_rewrite.c tests/buffer_fixture.h
+tests_check_signals_SOURCES = tests/check_signals.c
 # The parts of the agent that read its configuration.
 tests_check_config_SOURCES = tests/check_config.c agent/process/config.c agent/process/stack_config.c \
 	agent/process/follow.c agent/process/follow_glob.c agent/process/follow_library.c \

@@ -5,6 +5,7 @@
 _Atomic unsigned fxt_forbidden;
 uint64_t fxt_blocked_signals = UINT64_MAX;
 __thread uint32_t fxt_lender;
+__thread unsigned char fxt_signals;
 _Atomic unsigned fxt_memory_rules;
 
 enum { PAGE = 4096, DONTUNMAP = 4 };

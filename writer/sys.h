@@ -303,19 +303,58 @@ static inline bool fxt_sys_thread_exists(int pid, int tid)
  * That handler puts off every SIGBUS that is not about a store of ours (interpose/signals/bus.c). */
 extern uint64_t fxt_blocked_signals __attribute__((visibility("hidden")));
 
-/* Blocks these signals and returns the mask before. The kernel's signal set has 64 bits; glibc's functions
- * would leave its two internal signals unblocked. */
+/* What fxt_sys_block_signals() has done in this thread. Work that needs signals blocked is often done within
+ * work that has blocked them, and then no system call is made. */
+enum fxt_signals {
+	FXT_SIGNALS_OPEN,
+	FXT_SIGNALS_BLOCKED,
+	/* Another task has this thread-local storage, too: the child of a vfork, which may be killed in the
+	 * middle, or one that shares it for good. So each asks the kernel whenever it blocks signals. */
+	FXT_SIGNALS_SHARED,
+};
+extern __thread unsigned char fxt_signals __attribute__((visibility("hidden"), tls_model("initial-exec")));
+
+/* Stands for a mask where signals were blocked by this thread already. No mask that the kernel returns has
+ * SIGKILL. */
+#define FXT_SIGNALS_WITHIN (UINT64_C(1) << (SIGKILL - 1))
+
+/* Blocks these signals and returns the mask before, for fxt_sys_restore_signals() alone. The kernel's signal
+ * set has 64 bits; glibc's functions would leave its two internal signals unblocked. */
 static inline uint64_t fxt_sys_block_signals(void)
 {
 	uint64_t all = fxt_blocked_signals, before = 0;
 
+	if (fxt_signals == FXT_SIGNALS_BLOCKED)
+		return FXT_SIGNALS_WITHIN;
 	FXT_SYSCALL4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof(all));
+	/* A handler that came before this has put things back as they were. */
+	if (fxt_signals == FXT_SIGNALS_OPEN)
+		fxt_signals = FXT_SIGNALS_BLOCKED;
+	atomic_signal_fence(memory_order_seq_cst);
 	return before;
 }
 
 static inline void fxt_sys_restore_signals(uint64_t before)
 {
+	if (before == FXT_SIGNALS_WITHIN)
+		return;
+	atomic_signal_fence(memory_order_seq_cst);
+	if (fxt_signals == FXT_SIGNALS_BLOCKED)
+		fxt_signals = FXT_SIGNALS_OPEN;
 	FXT_SYSCALL4(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
+}
+
+/* Notes that another task gets the calling thread's thread-local storage. */
+static inline void fxt_sys_signals_are_shared(void)
+{
+	fxt_signals = FXT_SIGNALS_SHARED;
+}
+
+/* Notes, in the child of a fork, that nobody else has the calling thread's storage. */
+static inline void fxt_sys_signals_are_own(void)
+{
+	if (fxt_signals == FXT_SIGNALS_SHARED)
+		fxt_signals = FXT_SIGNALS_OPEN;
 }
 
 #endif

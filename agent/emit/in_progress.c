@@ -443,6 +443,7 @@ void fxt_in_progress_before_vfork(void)
 	struct fxt_thread *thread = fxt_self;
 	uint64_t mask;
 
+	fxt_sys_signals_are_shared();
 	if (!thread)
 		return;
 	thread->may_be_child = true;

@@ -440,6 +440,7 @@ struct fxt_thread *fxt_thread_bar(void)
 
 	/* The order matters, because a signal handler in between would attach the thread anew. */
 	barred = true;
+	fxt_sys_signals_are_shared();
 	atomic_signal_fence(memory_order_seq_cst);
 	fxt_set_self_ending(NULL);
 	fxt_self = NULL;

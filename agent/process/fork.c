@@ -72,6 +72,7 @@ void fxt_fork_in_child(bool returns, bool shares)
 	copy_variables();
 	fxt_agent.pid = pid;
 	fxt_lender = 0;
+	fxt_sys_signals_are_own();
 	fxt_koid_after_fork();
 	fxt_gate_own(pid);
 	child_returns = returns;
