@@ -209,6 +209,54 @@ START_TEST(lent_gate)
 }
 END_TEST
 
+/* Gives the thread a line that is good, and returns whether another thread has got the same by `get`, which
+ * may come too late. */
+static bool gets_the_same(void (*get)(struct fxt_thread *), struct fxt_thread *other)
+{
+	uint64_t ns;
+
+	expire();
+	memset(other, 0, sizeof(*other));
+	get(other);
+	return !fxt_clock_quick(&thread, &ns) || !memcmp(&other->clock, &thread.clock, sizeof(thread.clock));
+}
+
+/* A thread that begins, or whose line has expired, takes the newest line as it is. It takes none that has
+ * expired, none while the gate is lent, and none that was half written at a fork. */
+START_TEST(shared_lines)
+{
+	static struct fxt_thread other;
+	uint64_t ns;
+	unsigned i;
+
+	begin();
+	for (i = 0; i < 40; i++) {
+		ck_assert(gets_the_same(fxt_clock_begin_line, &other));
+		ck_assert(gets_the_same(fxt_clock_renew_line, &other));
+	}
+	while (fxt_clock_quick(&thread, &ns))
+		;
+	memset(&other, 0, sizeof(other));
+	fxt_clock_begin_line(&other);
+	ck_assert(!fxt_clock_quick(&other, &ns));
+	atomic_store(&fxt_gate_lent, true);
+	expire();
+	fxt_clock_begin_line(&other);
+	ck_assert(!fxt_clock_quick(&other, &ns));
+	atomic_store(&fxt_gate_lent, false);
+	expire();
+	atomic_fetch_add(&clock_state.turn, 1);
+	memset(&other, 0, sizeof(other));
+	fxt_clock_begin_line(&other);
+	ck_assert(!fxt_clock_quick(&other, &ns));
+	fxt_clock_after_fork();
+	fxt_clock_begin_line(&other);
+	ck_assert(!fxt_clock_quick(&other, &ns));
+	for (i = 0; i < 10; i++)
+		ck_assert(gets_the_same(fxt_clock_begin_line, &other));
+}
+END_TEST
+
 /* Returns a random offset of a namespace, of a millisecond at least. */
 static int64_t some_offset(void)
 {
@@ -294,6 +342,7 @@ int main(void)
 	tcase_set_timeout(lines, 60);
 	tcase_add_test(lines, agrees);
 	tcase_add_test(lines, follows_a_leap);
+	tcase_add_test(lines, shared_lines);
 	tcase_add_test(lines, lent_gate);
 	tcase_add_test(lines, gives_up);
 	tcase_add_test(lines, namespaces);

@@ -39,6 +39,11 @@ static struct {
 	struct pair old, recent;
 	_Atomic uint64_t scale;         /* ns per tick, shifted by FXT_CLOCK_SHIFT; 0: not known yet */
 	_Atomic uint64_t limit;         /* the number of ticks that a line lasts */
+	/* The newest line of all threads, as parts that are read without the lock. `turn` is odd while they
+	 * are written. */
+	atomic_uint turn;
+	_Atomic uint64_t line_origin_ns, line_scale;
+	atomic_uint line_high, line_until;
 } clock_state;
 
 uint64_t fxt_clock_kernel_ns(void)
@@ -123,6 +128,11 @@ static void look_at_offset(void)
 void fxt_clock_after_fork(void)
 {
 	fxt_lock_reset(&clock_state.lock);
+	/* Another thread may have been writing the line. Time is the same in the child. */
+	if (atomic_load_explicit(&clock_state.turn, memory_order_relaxed) & 1) {
+		atomic_store_explicit(&clock_state.line_until, 0, memory_order_relaxed);
+		atomic_fetch_add_explicit(&clock_state.turn, 1, memory_order_relaxed);
+	}
 	look_at_offset();
 }
 
@@ -242,23 +252,80 @@ static void set_line(struct fxt_clock_line *line, struct pair now, uint64_t scal
 	line->until = limit < UINT32_MAX - low ? low + (uint32_t)limit : UINT32_MAX;
 }
 
-void fxt_clock_renew_line(struct fxt_thread *thread)
+/* Shows the line to threads that have none. */
+static void share_line(const struct fxt_clock_line *line)
 {
-	struct pair now;
-	uint64_t mask, scale, ns;
+	uint64_t mask = fxt_lock(&clock_state.lock);
 
-	if (!clock_state.usable || fxt_clock_quick(thread, &ns) || !may_know_scale(fxt_clock_kernel_ns()))
-		return;
-	mask = fxt_sys_block_signals();
-	now = read_pair();
-	judge(&thread->clock, now);
+	atomic_fetch_add_explicit(&clock_state.turn, 1, memory_order_relaxed);
+	atomic_thread_fence(memory_order_release);
+	atomic_store_explicit(&clock_state.line_origin_ns, line->origin_ns, memory_order_relaxed);
+	atomic_store_explicit(&clock_state.line_scale, line->scale, memory_order_relaxed);
+	atomic_store_explicit(&clock_state.line_high, line->high, memory_order_relaxed);
+	atomic_store_explicit(&clock_state.line_until, line->until, memory_order_relaxed);
+	atomic_fetch_add_explicit(&clock_state.turn, 1, memory_order_release);
+	fxt_unlock(&clock_state.lock, mask);
+}
+
+/* Gives the thread the line that was shown last. Returns whether that is good still. The caller has blocked
+ * signals. */
+static bool take_line(struct fxt_thread *thread)
+{
+	unsigned turn = atomic_load_explicit(&clock_state.turn, memory_order_acquire);
+	struct fxt_clock_line line = {
+		.origin_ns = atomic_load_explicit(&clock_state.line_origin_ns, memory_order_relaxed),
+		.scale = atomic_load_explicit(&clock_state.line_scale, memory_order_relaxed),
+		.high = atomic_load_explicit(&clock_state.line_high, memory_order_relaxed),
+		.until = atomic_load_explicit(&clock_state.line_until, memory_order_relaxed)};
+	uint64_t ns;
+
+	atomic_thread_fence(memory_order_acquire);
+	if (turn & 1 || turn != atomic_load_explicit(&clock_state.turn, memory_order_relaxed))
+		return false;
+	thread->clock = line;
+	return fxt_clock_quick(thread, &ns);
+}
+
+/* Makes a line, and shows it to other threads. The caller has blocked signals. */
+static void make_line(struct fxt_thread *thread, const struct fxt_clock_line *expired)
+{
+	struct pair now = read_pair();
+	uint64_t scale;
+
+	judge(expired, now);
 	learn(now);
 	scale = atomic_load_explicit(&clock_state.scale, memory_order_relaxed);
-	if (scale && clock_state.usable)
-		set_line(&thread->clock, now, scale);
+	if (!scale || !clock_state.usable)
+		return;
+	set_line(&thread->clock, now, scale);
+	share_line(&thread->clock);
+}
+
+/* Gives the thread a line, which it makes itself if `makes`. */
+static void get_line(struct fxt_thread *thread, bool makes)
+{
+	uint64_t mask = fxt_sys_block_signals();
+	const struct fxt_clock_line expired = thread->clock;
+
+	if (!take_line(thread) && makes)
+		make_line(thread, &expired);
 	atomic_thread_fence(memory_order_seq_cst);
 	/* fxt_threads_expire() may have come before. */
 	if (fxt_gate_is_lent())
 		fxt_clock_expire(thread);
 	fxt_sys_restore_signals(mask);
+}
+
+void fxt_clock_renew_line(struct fxt_thread *thread)
+{
+	uint64_t ns;
+
+	if (clock_state.usable && !fxt_clock_quick(thread, &ns) && may_know_scale(fxt_clock_kernel_ns()))
+		get_line(thread, true);
+}
+
+void fxt_clock_begin_line(struct fxt_thread *thread)
+{
+	if (clock_state.usable)
+		get_line(thread, false);
 }

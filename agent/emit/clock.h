@@ -4,7 +4,8 @@
  * Each thread keeps a straight line (struct fxt_clock_line) that leads from the counter to kernel time. A
  * line expires after 10 ms at the latest, so it strays from the kernel's clock by no more than the kernel's
  * own corrections in that time (500 ppm of 10 ms: 5 microseconds). Renewing a line takes some system calls,
- * so it is deferred work (deferred.h). The kernel is asked for the time in these cases:
+ * so it is deferred work (deferred.h), and the other threads take the newest line as it is. The kernel is
+ * asked for the time in these cases:
  *
  *	a line has expired and is not renewed yet;
  *	the process is only some milliseconds old, and there is no scale yet;
@@ -50,6 +51,9 @@ static inline void fxt_clock_expire(struct fxt_thread *thread)
 
 /* Renews the thread's line if it has expired. Called as deferred work. */
 void fxt_clock_renew_line(struct fxt_thread *thread);
+
+/* Gives a thread that begins the line of another one, if there is one. It makes no system call. */
+void fxt_clock_begin_line(struct fxt_thread *thread);
 
 /* Reads the counter as two halves of 32 bits, because x86 delivers it so. */
 static FXT_EMISSION void fxt_clock_halves(uint32_t *high, uint64_t *low)

@@ -426,6 +426,7 @@ struct fxt_thread *fxt_thread_attach(void)
 		thread->filtered.hidden = 0;
 		fxt_set_self_ending(thread);
 		fxt_self = thread;
+		fxt_clock_begin_line(thread);
 		fxt_thread_ready(thread);
 	} else {
 		drop_unattached();
