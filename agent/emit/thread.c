@@ -495,11 +495,15 @@ void fxt_threads_after_fork(bool returns)
 	}
 	/* The other states are not looked at again: touching them would copy their memory. */
 	fxt_threads.count = 0;
+	fxt_thread_states_after_fork();
 	fxt_chunks_after_fork();
 	if (!thread)
 		return;
 	atomic_store_explicit(&thread->is_holder, false, memory_order_relaxed);
-	fxt_threads.list[fxt_threads.count++] = thread;
+	/* The first thread has this place already, and then the child needs no copy of the page. */
+	if (fxt_threads.list[0] != thread)
+		fxt_threads.list[0] = thread;
+	fxt_threads.count = 1;
 	fxt_lanes_after_fork(thread, returns);
 	born_ns = fxt_now(thread);
 	fxt_in_progress_after_fork(thread);

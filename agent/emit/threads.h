@@ -18,6 +18,8 @@ extern struct fxt_threads fxt_threads __attribute__((visibility("hidden")));
 /* Returns a state for a thread of process `pid` that begins; NULL: there is no memory. Nobody else takes it,
  * because it is claimed. If it is in use, a thread that the kernel no longer knows has left it. */
 struct fxt_thread *fxt_thread_claim_state(uint32_t pid);
+/* Called in the child of a fork, under no lock. */
+void fxt_thread_states_after_fork(void);
 /* Enters the thread's number (own_tid), by which fxt_threads_find() finds it. */
 void fxt_thread_enter_number(struct fxt_thread *thread);
 
