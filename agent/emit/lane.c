@@ -115,9 +115,6 @@ static bool child_waits(struct fxt_thread *thread, int failure, uint64_t waited_
 	return !thread->vfork.has_waited;
 }
 
-/* A thread that has recorded nothing for so long is idle: another may write on in its chunk. */
-enum { IDLE_NS = 1000 * 1000 };
-
 /* Takes a chunk, or the rest of one, if there is any. Nobody has to wait for another thread's going on. */
 static bool take_now(struct fxt_thread *thread, struct fxt_lane *lane, size_t words, uint64_t now_ns,
 		     struct fxt_chunk *chunk)
@@ -127,7 +124,7 @@ static bool take_now(struct fxt_thread *thread, struct fxt_lane *lane, size_t wo
 	const bool may_share = fxt_agent.config.mode != FXT_ONESHOT || !thread->no_room_before_ns;
 
 	if (may_share && fxt_chunks_are_plenty() &&
-	    fxt_chunks_take_rest(thread, words, now_ns - IDLE_NS, chunk))
+	    fxt_chunks_take_rest(thread, words, now_ns - FXT_IDLE_NS, chunk))
 		return true;
 	if (fxt_storage_take(fxt_agent.storage, now_ns, chunk))
 		return true;

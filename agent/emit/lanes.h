@@ -64,10 +64,13 @@ void fxt_chunk_finish(uint32_t number, uint32_t events, uint64_t last_ns);
 /* Gives back the full chunk that the lane had before. Returns false if there is none. */
 bool fxt_lane_give_back_full(struct fxt_full_chunk *full);
 
+/* A thread that has recorded nothing for so long is idle: another may write on in its chunk. */
+enum { FXT_IDLE_NS = 1000 * 1000 };
+
 /* Takes the rest of a chunk from a thread that has recorded nothing since before_ns, if it has room for
  * `words` words and some more. Returns false if there is none, or if no lock may be taken here. The caller
  * has raised its lane and blocked signals. */
-bool fxt_chunks_take_rest(const struct fxt_thread *self, size_t words, uint64_t before_ns,
+bool fxt_chunks_take_rest(struct fxt_thread *self, size_t words, uint64_t before_ns,
 			  struct fxt_chunk *rest);
 /* Gives back a full chunk that some thread of a ring has kept, one of those that were used longest ago.
  * Returns false if there is none. */

@@ -12,6 +12,8 @@
 
 enum {
 	LOOKS = 16,                     /* how many threads are looked at for a chunk that they do not use */
+	/* If one is idle, those that have recorded nothing for this part of the time are taken for idle. */
+	IDLE_PART = 8,
 	/* A smaller rest is given back to the storage. It holds a few events: taking it costs as much as it
 	 * saves. */
 	LEAST_REST_WORDS = 64,
@@ -89,25 +91,35 @@ static bool holds_chunk(const struct fxt_thread *thread)
 	return false;
 }
 
+/* Enters a thread in the list. The caller holds the lock. */
+static void enter_holder(struct fxt_thread *thread)
+{
+	uint32_t count = atomic_load_explicit(&holders.count, memory_order_relaxed);
+	struct fxt_thread **list;
+
+	if (atomic_load_explicit(&thread->is_holder, memory_order_relaxed))
+		return;
+	list = fxt_growing_table(&holders.memory, (count + 1) * sizeof(*holders.list));
+	if (!list)
+		return;
+	holders.list = list;
+	/* In the child of a fork the place may have it already. */
+	if (list[count] != thread)
+		list[count] = thread;
+	atomic_store_explicit(&holders.count, count + 1, memory_order_relaxed);
+	atomic_store_explicit(&thread->is_holder, true, memory_order_relaxed);
+}
+
 /* The thread has stored its hold before this; another may just be taking it off the list. */
 void fxt_chunks_note(struct fxt_thread *thread)
 {
-	struct fxt_thread **list;
-	uint32_t count;
 	uint64_t mask;
 
 	atomic_thread_fence(memory_order_seq_cst);
 	if (atomic_load_explicit(&thread->is_holder, memory_order_relaxed) || fxt_may_not_lock())
 		return;
 	mask = fxt_lock(&fxt_threads.lock);
-	count = atomic_load_explicit(&holders.count, memory_order_relaxed);
-	list = fxt_growing_table(&holders.memory, (count + 1) * sizeof(*holders.list));
-	if (list) {
-		holders.list = list;
-		holders.list[count] = thread;
-		atomic_store_explicit(&holders.count, count + 1, memory_order_relaxed);
-		atomic_store_explicit(&thread->is_holder, true, memory_order_relaxed);
-	}
+	enter_holder(thread);
 	fxt_unlock(&fxt_threads.lock, mask);
 }
 
@@ -175,22 +187,32 @@ static void settle_offers(void)
 }
 
 /* Wants chunks of threads that have recorded nothing since before_ns. A barrier takes longer than the rest of
- * this, so one serves for several chunks; but what a thread that is not idle has is wanted only when it is
- * needed. Looks at *looks threads at most, and lowers that. */
+ * this, so one serves for several chunks: if there is a chunk to be had, also those of threads that have
+ * recorded nothing for a shorter time are wanted, whose threads only notice that if they go on. What a thread
+ * that is not idle has is wanted only when it is needed. Looks at *looks threads at most, and lowers that. */
 static void look_for_offers(const struct fxt_thread *self, uint64_t before_ns, unsigned *looks)
 {
-	struct fxt_thread *thread;
+	struct fxt_thread *found[LOOKS], *thread;
+	uint64_t last_ns;
+	unsigned count = 0, i;
+	bool is_idle = false;
 
 	offers.count = 0;
-	for (; *looks && !(offers.count && before_ns == UINT64_MAX); --*looks) {
+	for (; *looks && !(count && before_ns == UINT64_MAX); --*looks) {
 		thread = next_holder();
 		if (!thread) {
 			*looks = 0;
 			break;
 		}
-		if (thread != self && !thread->claimed && *(volatile uint64_t *)&thread->last_ns <= before_ns)
-			want(thread);
+		last_ns = *(volatile uint64_t *)&thread->last_ns;
+		if (thread == self || thread->claimed ||
+		    (last_ns > before_ns && last_ns - before_ns > FXT_IDLE_NS - FXT_IDLE_NS / IDLE_PART))
+			continue;
+		is_idle |= last_ns <= before_ns;
+		found[count++] = thread;
 	}
+	for (i = 0; is_idle && i < count; i++)
+		want(found[i]);
 	settle_offers();
 }
 
@@ -221,7 +243,7 @@ static bool take_offer(const struct fxt_thread *self, struct fxt_chunk *rest, ui
 
 /* Takes a chunk of a thread that has recorded nothing since before_ns; its last event was at *last_ns. Looks
  * at *looks threads at most, and lowers that. */
-static bool take_any(const struct fxt_thread *self, uint64_t before_ns, unsigned *looks,
+static bool take_any(struct fxt_thread *self, uint64_t before_ns, unsigned *looks,
 		     struct fxt_chunk *rest, uint64_t *last_ns)
 {
 	uint64_t mask = fxt_lock(&fxt_threads.lock);
@@ -231,11 +253,15 @@ static bool take_any(const struct fxt_thread *self, uint64_t before_ns, unsigned
 		look_for_offers(self, before_ns, looks);
 		taken = take_offer(self, rest, last_ns);
 	}
+	/* The thread is about to hold it: fxt_chunks_note() finds that the thread is entered, unless another
+	 * one has come by in between. */
+	if (taken)
+		enter_holder(self);
 	fxt_unlock(&fxt_threads.lock, mask);
 	return taken;
 }
 
-bool fxt_chunks_take_rest(const struct fxt_thread *self, size_t words, uint64_t before_ns,
+bool fxt_chunks_take_rest(struct fxt_thread *self, size_t words, uint64_t before_ns,
 			  struct fxt_chunk *rest)
 {
 	unsigned looks = LOOKS;
