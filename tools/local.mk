@@ -80,6 +80,8 @@ ANALYSIS_FILES = \
 	tools/analysis/stack_instants.h \
 	tools/analysis/switch_times.c \
 	tools/analysis/switch_times.h \
+	tools/analysis/not_seen.c \
+	tools/analysis/not_seen.h \
 	tools/analysis/unseen.c \
 	tools/analysis/unseen.h \
 	tools/printing/utc_time.c \

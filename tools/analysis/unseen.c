@@ -150,6 +150,7 @@ void fxt_unseen_take(struct fxt_unseen *u, const struct fxt_reader *r, const str
 		take_call(u, rec, pid);
 	if (rec->subtype != FXT_EVENT_INSTANT || !fxt_text_is(&rec->category, "agent"))
 		return;
+	fxt_not_seen_take(&u->not_seen, rec, fxt_number(r, pid));
 	if (fxt_text_is(&rec->name, "ran untraced"))
 		take_program(u, rec);
 	else if (fxt_text_is(&rec->name, "io_uring"))
@@ -235,6 +236,18 @@ static void print_shared(const struct fxt_unseen *u, const struct fxt_reader *r,
 		fputc('\n', out);
 }
 
+static void print_not_seen(const struct fxt_not_seen *n, size_t top, FILE *out)
+{
+	for (size_t i = 0; i < n->count && i < top; i++) {
+		char *where = fxt_not_seen_where(&n->list[i]);
+
+		fprintf(out, "NOT SEEN: %s%s\n", n->list[i].what, where);
+		free(where);
+	}
+	if (n->count > top)
+		fprintf(out, "NOT SEEN: %zu more things\n", n->count - top);
+}
+
 void fxt_unseen_print(const struct fxt_unseen *u, const struct fxt_reader *r, size_t top, FILE *out)
 {
 	for (size_t i = 0; i < u->program_count && i < top; i++) {
@@ -252,6 +265,7 @@ void fxt_unseen_print(const struct fxt_unseen *u, const struct fxt_reader *r, si
 	}
 	if (u->program_count > top)
 		fprintf(out, "UNTRACED: %zu more programs\n", u->program_count - top);
+	print_not_seen(&u->not_seen, top, out);
 	print_shared(u, r, top, out);
 	print_rings(u, out);
 	print_unseen_rings(u, r, top, out);
@@ -266,6 +280,18 @@ void fxt_unseen_json(const struct fxt_unseen *u, const struct fxt_reader *r, str
 		fxt_json_string(j, "program", u->programs[i].program);
 		fxt_json_u64(j, "processes", u->programs[i].processes);
 		fxt_json_string(j, "reason", u->programs[i].reason);
+		fxt_json_end(j);
+	}
+	fxt_json_end(j);
+	fxt_json_array(j, "not_seen");
+	for (size_t i = 0; i < u->not_seen.count; i++) {
+		const struct fxt_not_seen_thing *thing = &u->not_seen.list[i];
+
+		fxt_json_object(j, NULL);
+		fxt_json_string(j, "what", thing->what);
+		fxt_json_u64(j, "pid", thing->pid);
+		fxt_json_u64(j, "processes", thing->processes);
+		fxt_json_u64(j, "times", thing->times);
 		fxt_json_end(j);
 	}
 	fxt_json_end(j);
@@ -309,6 +335,7 @@ void fxt_unseen_free(struct fxt_unseen *u)
 		free(u->rings[i].unseen);
 	free(u->programs);
 	free(u->rings);
+	fxt_not_seen_free(&u->not_seen);
 	fxt_map_free(&u->counts);
 	fxt_map_free(&u->children);
 	*u = (struct fxt_unseen){0};

@@ -1,12 +1,14 @@
 /* fxt report: tells what the trace does not have, in a line each: programs that ran untraced
- * (tools/join/merge.c says so), that operations went through rings of io_uring (agent/descriptors/rings.h),
- * and that processes which had the same number in turn are shown as one.
+ * (tools/join/merge.c says so), what agents say that they did not see (not_seen.h), that operations went
+ * through rings of io_uring (agent/descriptors/rings.h), and that processes which had the same number in turn
+ * are shown as one.
  */
 #ifndef FXT_TOOLS_UNSEEN_H
 #define FXT_TOOLS_UNSEEN_H
 
 #include <stdio.h>
 
+#include "not_seen.h"
 #include "tools/common/map.h"
 #include "tools/reading/reader.h"
 
@@ -29,6 +31,7 @@ struct fxt_process_rings {
 struct fxt_unseen {
 	struct fxt_untraced_program *programs;
 	size_t program_count, program_capacity;
+	struct fxt_not_seen not_seen;
 	struct fxt_process_rings *rings;
 	size_t ring_count, ring_capacity;
 	/* provider and ring -> submitted and completed */

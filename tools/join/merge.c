@@ -297,6 +297,7 @@ void fxt_merge_free(struct fxt_merge *m)
 	free(m->reason);
 	free(m->worst_name);
 	fxt_untraced_free(&m->untraced);
+	fxt_not_seen_free(&m->not_seen);
 	fxt_open_lifetimes_free(&m->lifetimes);
 	fxt_frame_records_free(&m->frames);
 	m->buffered = 0;

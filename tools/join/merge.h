@@ -26,6 +26,7 @@
 #include "frame_records.h"
 #include "open_lifetimes.h"
 #include "renumber.h"
+#include "tools/analysis/not_seen.h"
 #include "tools/analysis/overview.h"
 #include "tools/common/map.h"
 #include "tools/perfetto/profile.h"
@@ -67,6 +68,7 @@ struct fxt_merge {
 	/* the providers in it whose processes still run, by their ids -> when recording ended, and the pid */
 	struct fxt_map running;
 	struct fxt_untraced untraced;   /* programs that were executed and left no part */
+	struct fxt_not_seen not_seen;
 	struct fxt_open_lifetimes lifetimes;
 	struct fxt_frame_records frames;        /* names of functions */
 	struct fxt_profile profile;

@@ -193,6 +193,8 @@ static void take(struct fxt_merge *m, struct fxt_reader *r, struct fxt_merged_pa
 	else if (fxt_text_is(&rec->category, "agent") && fxt_text_is(&rec->name, "untraced") &&
 		 program_of(part, rec->provider))
 		fxt_untraced_why(&m->untraced, r, rec, program_of(part, rec->provider)->ended.pid);
+	else if (fxt_text_is(&rec->category, "agent"))
+		fxt_not_seen_take(&m->not_seen, rec, r->threads[rec->thread].pid);
 	else if (fxt_text_is(&rec->category, "kernel") && fxt_provider_is_kernel(rec->provider))
 		take_kernel(m, rec);
 }

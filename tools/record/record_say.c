@@ -146,6 +146,17 @@ static void summary_json(const struct fxt_merge *m, const struct fxt_run *run, c
 		fxt_json_end(&j);
 	}
 	fxt_json_end(&j);
+	fxt_json_array(&j, "not_seen");
+	for (size_t i = 0; i < m->not_seen.count; i++) {
+		const struct fxt_not_seen_thing *thing = &m->not_seen.list[i];
+
+		fxt_json_object(&j, NULL);
+		fxt_json_string(&j, "what", thing->what);
+		fxt_json_u64(&j, "processes", thing->processes);
+		fxt_json_u64(&j, "times", thing->times);
+		fxt_json_end(&j);
+	}
+	fxt_json_end(&j);
 	fxt_json_array(&j, "still_running");
 	for (size_t i = 0; i < run->left_count; i++) {
 		fxt_json_object(&j, NULL);
@@ -230,6 +241,21 @@ static void say_untraced(const struct fxt_untraced *u)
 		fxt_error(NULL, "%zu more programs ran untraced", u->count - SHOWN);
 }
 
+/* Prints a line for each thing that agents say they did not see. */
+static void say_not_seen(const struct fxt_not_seen *n)
+{
+	enum { SHOWN = 5 };
+
+	for (size_t i = 0; i < n->count && i < SHOWN; i++) {
+		char *where = fxt_not_seen_where(&n->list[i]);
+
+		fxt_error(NULL, "not seen: %s%s", n->list[i].what, where);
+		free(where);
+	}
+	if (n->count > SHOWN)
+		fxt_error(NULL, "not seen: %zu more things", n->count - SHOWN);
+}
+
 void fxt_record_summary(const struct fxt_record_options *o, const struct fxt_merge *m,
 			const struct fxt_run *run, const char *path)
 {
@@ -242,6 +268,7 @@ void fxt_record_summary(const struct fxt_record_options *o, const struct fxt_mer
 		return;
 	if (fxt_record_wants_all(o))
 		say_untraced(&m->untraced);
+	say_not_seen(&m->not_seen);
 	say_left(run);
 	say(m, fxt_duration(run->wall_ns).text, path);
 	advise(o, m);
@@ -273,6 +300,7 @@ void fxt_record_not_joined(const struct fxt_record_options *o, const struct fxt_
 void fxt_merge_summary(const struct fxt_merge *m, const char *path)
 {
 	say_damaged(m);
+	say_not_seen(&m->not_seen);
 	say(m, NULL, path);
 }
 
