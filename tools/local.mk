@@ -38,6 +38,8 @@ READING_FILES = \
 PRINTING_FILES = \
 	tools/printing/json.c \
 	tools/printing/json.h \
+	tools/printing/not_seen.c \
+	tools/printing/not_seen.h \
 	tools/printing/print.c \
 	tools/printing/print.h
 
@@ -80,8 +82,6 @@ ANALYSIS_FILES = \
 	tools/analysis/stack_instants.h \
 	tools/analysis/switch_times.c \
 	tools/analysis/switch_times.h \
-	tools/analysis/not_seen.c \
-	tools/analysis/not_seen.h \
 	tools/analysis/unseen.c \
 	tools/analysis/unseen.h \
 	tools/printing/utc_time.c \

@@ -49,6 +49,27 @@ for forks in 1 2 3; do
 	done
 done
 
+# Also if its first thread has ended, which the kernel shows as the end of a process.
+follow leaves -- "$apps/outlives" 1 gate $count $status leaves
+echo >gate
+over leaves
+is "without its first thread: calls of the daemon" $count "$(calls leaves)"
+
+# Daemons that make a few calls and end, just when nobody seems to be left. Other processes of the machine
+# come and go meanwhile, so each list of processes is old when it is read.
+while :; do
+	/bin/true
+done &
+background=$!
+for round in $(seq 30); do
+	few=$((1 + $(random_below 20)))
+	"$FXT" record -q -o quick.fxt -- "$apps/outlives" $((1 + $(random_below 3))) - $few 0
+	is "quick daemons, round $round: calls" $few "$(calls quick)"
+done
+kill $background
+wait $background 2>/dev/null
+background=
+
 # What a shell leaves in the background is one too.
 follow shell -- sh -c "'$apps/outlives' 0 gate $count 0 & exit $status"
 echo >gate

@@ -32,7 +32,8 @@ told_unseen()
 	test "$times" -gt 1 || fail "$name: no children are told of"
 	is "$name: what the report says of children" "$times" \
 		"$(fxt report lost.fxt | sed -n "s/^NOT SEEN: a child that shares .*$children/\1/p")"
-	is "$name: what the report counts" "$times" "$(fxt report --json lost.fxt | python3 -c 'import json, sys
+	is "$name: what the report counts" "$times" \
+		"$(fxt report --json lost.fxt | python3 -c 'import json, sys
 print(*(one["times"] for one in json.load(sys.stdin)["not_seen"]))')"
 	"$FXT" record -o told.fxt -- "$apps/lost_connections" $what $count >found.out 2>said
 	is "$name: what the summary says of children" \

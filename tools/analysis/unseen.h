@@ -8,8 +8,8 @@
 
 #include <stdio.h>
 
-#include "not_seen.h"
 #include "tools/common/map.h"
+#include "tools/printing/not_seen.h"
 #include "tools/reading/reader.h"
 
 struct fxt_untraced_program {

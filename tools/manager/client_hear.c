@@ -17,9 +17,9 @@
 #include "tools/printing/print.h"
 #include "writer/buffer.h"
 
-/* Receives a message. Returns its size, 0 at the end of the connection, or -1. *fd is the descriptor that
- * came along, or -1. */
-static ssize_t receive(const struct fxt_client *p, void *message, size_t most, int *fd)
+/* Receives a message, or looks at it and leaves it there, as the flags say. Returns its size, 0 at the end of
+ * the connection, or -1. *fd is the descriptor that came along, or -1. */
+static ssize_t receive(const struct fxt_client *p, void *message, size_t most, int flags, int *fd)
 {
 	union {
 		struct cmsghdr header;
@@ -29,7 +29,7 @@ static ssize_t receive(const struct fxt_client *p, void *message, size_t most, i
 	struct iovec data = {message, most};
 	struct msghdr header = {.msg_iov = &data, .msg_iovlen = 1, .msg_control = &control,
 				.msg_controllen = sizeof(control)};
-	ssize_t bytes = recvmsg(p->fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	ssize_t bytes = recvmsg(p->fd, &header, flags | MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
 	*fd = bytes >= 0 ? fxt_only_descriptor(&header) : -1;
 	return bytes;
@@ -96,6 +96,7 @@ static const char *hear_forked(struct fxt_client *p, struct fxt_session *session
 {
 	uint32_t page = (uint32_t)(packet->data64 >> 32);
 	const char *why;
+	bool is_in;
 
 	if (packet->data32 != FXT_PROVIDER_VERSION)
 		return "it speaks another version of the protocol";
@@ -116,8 +117,10 @@ static const char *hear_forked(struct fxt_client *p, struct fxt_session *session
 	why = fxt_client_map(p, session, fd, 0);
 	if (why)
 		return why;
-	if (session->state != FXT_SESSION_READY &&
-	    ((struct fxt_managed_header *)p->memory)->session == session->number) {
+	is_in = session->state != FXT_SESSION_READY &&
+		((struct fxt_managed_header *)p->memory)->session == session->number;
+	fxt_heir_gets(session->heir, p, fd, is_in);
+	if (is_in) {
 		enroll(p, session);
 		fxt_budget_begin(p);
 		fxt_client_enter(p, session, FXT_CLIENT_STARTED);
@@ -138,8 +141,11 @@ static const char *hear_initialized(struct fxt_client *p, struct fxt_session *se
 
 	if (p->memory ? fd >= 0 || bytes != p->bytes : fd < 0)
 		return "it sent another memory, or none";
-	if (!p->memory)
+	if (!p->memory) {
 		why = fxt_client_map(p, session, fd, bytes);
+		if (!why)
+			fxt_heir_gets(session->heir, p, fd, false);
+	}
 	if (p->asked)
 		p->asked--;
 	if (number == session->number)
@@ -407,10 +413,12 @@ bool fxt_client_hear(struct fxt_client *p, struct fxt_session *session, const ch
 	} message;
 	bool is_new = p->state == FXT_CLIENT_CONNECTED && p->may_register;
 	ssize_t bytes;
-	int fd;
+	int fd, same;
 
 	*why = NULL;
-	bytes = receive(p, &message, sizeof(message), &fd);
+	/* A forked child may be over already. So its memory stays in the message until it is noted for the
+	 * heir, in case that this process is killed in between. */
+	bytes = receive(p, &message, sizeof(message), is_new ? MSG_PEEK : 0, &fd);
 	if (bytes < 0 && (errno == EAGAIN || errno == EINTR))
 		return true;
 	if (bytes >= (ssize_t)sizeof(message.packet))
@@ -420,6 +428,8 @@ bool fxt_client_hear(struct fxt_client *p, struct fxt_session *session, const ch
 		*why = "it sent a packet that is too short";
 	if (fd >= 0)
 		close(fd);
+	if (bytes > 0 && is_new && receive(p, &message, sizeof(message), 0, &same) > 0 && same >= 0)
+		close(same);
 	/* A connection that has brought a memory for another one has no more use. */
 	return bytes > 0 && !*why && !(is_new && p->state == FXT_CLIENT_CONNECTED);
 }

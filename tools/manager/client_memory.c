@@ -119,6 +119,5 @@ const char *fxt_client_map(struct fxt_client *p, const struct fxt_session *sessi
 	p->saved = fxt_alloc(p->chunks, sizeof(*p->saved));
 	find_saved(p);
 	fxt_memory_begin(p, session);
-	fxt_heir_gets(session->heir, p, fd);
 	return NULL;
 }

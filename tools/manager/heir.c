@@ -141,7 +141,7 @@ static int copy_of(int fd)
 	return copy;
 }
 
-void fxt_heir_gets(struct fxt_heir *heir, struct fxt_client *p, int fd)
+void fxt_heir_gets(struct fxt_heir *heir, struct fxt_client *p, int fd, bool is_wanted)
 {
 	struct fxt_bequest *bequest;
 	uint32_t i;
@@ -160,7 +160,7 @@ void fxt_heir_gets(struct fxt_heir *heir, struct fxt_client *p, int fd)
 	}
 	heir->next = (heir->next + i + 1) % FXT_BEQUESTS;
 	atomic_store(&bequest->connection, p->fd);
-	atomic_store(&bequest->is_wanted, false);
+	atomic_store(&bequest->is_wanted, is_wanted);
 	bequest->process = p->process;
 	bequest->pid = p->pid;
 	bequest->koid = (uint32_t)p->koid;

@@ -34,8 +34,9 @@ pid_t fxt_heir_process(void);
 /* Says that a session begins or ends, or goes on in another file. */
 void fxt_heir_session(struct fxt_heir *heir, const struct fxt_session *session);
 
-/* Notes the memory of a provider that was mapped, whose descriptor is `fd`; it stays the caller's. */
-void fxt_heir_gets(struct fxt_heir *heir, struct fxt_client *p, int fd);
+/* Notes the memory of a provider that was mapped, whose descriptor is `fd`; it stays the caller's. If it
+ * `is_wanted`, it has records of the session already. */
+void fxt_heir_gets(struct fxt_heir *heir, struct fxt_client *p, int fd, bool is_wanted);
 
 /* Says that the memory has records of the session from now on. */
 void fxt_heir_wants(struct fxt_client *p);

@@ -48,7 +48,8 @@ static bool are_connected(const struct fxt_afterwards *a)
 static void say_following(const struct fxt_afterwards *a)
 {
 	struct fxt_descendant *list;
-	size_t count = fxt_descendants_list(a->descendants, &list, a->agent), recorded = 0;
+	bool is_whole;
+	size_t count = fxt_descendants_list(a->descendants, &list, a->agent, &is_whole), recorded = 0;
 	char *names = fxt_strdup("");
 
 	for (size_t i = 0; i < count; i++)
@@ -77,15 +78,16 @@ static bool finds_others(const struct fxt_afterwards *a)
 
 /* What is known of the descendants. */
 struct known {
-	bool any;                       /* there are some */
+	bool any;                       /* there are some, or may be some that were not found */
 	bool may_record;                /* one of them may record */
 };
 
 static struct known look(const struct fxt_afterwards *a)
 {
 	struct fxt_descendant *list;
-	size_t count = fxt_descendants_list(a->descendants, &list, a->agent);
-	struct known known = {count, false};
+	bool is_whole;
+	size_t count = fxt_descendants_list(a->descendants, &list, a->agent, &is_whole);
+	struct known known = {count || !is_whole, false};
 
 	for (size_t i = 0; i < count; i++)
 		known.may_record |= list[i].has_agent;
@@ -150,9 +152,10 @@ static void add_left(struct fxt_run *run, const struct fxt_descendant *one)
 static void note_left(const struct fxt_afterwards *a, struct fxt_run *run)
 {
 	const struct fxt_session *session = &a->saver->manager.session;
+	bool is_whole;
 
 	if (a->descendants)
-		run->left_count = fxt_descendants_list(a->descendants, &run->left, a->agent);
+		run->left_count = fxt_descendants_list(a->descendants, &run->left, a->agent, &is_whole);
 	for (size_t i = 0; a->saver->socket && i < session->count; i++) {
 		const struct fxt_client *p = session->clients[i];
 		struct fxt_text name = {.text = p->name, .bytes = (uint32_t)p->name_bytes};

@@ -115,8 +115,8 @@ int fxt_descendants_fd(const struct fxt_descendants *d)
 /* -- Who lives ------------------------------------------------------------------------------------ */
 
 struct process {
-	pid_t pid, parent;
-	char state;                     /* as in /proc: Z and X are dead */
+	pid_t pid, parent;              /* the parent is 0 while the kernel takes the process away */
+	bool is_dead;
 	char name[sizeof(((struct fxt_descendant *)NULL)->name)];
 };
 
@@ -126,7 +126,8 @@ static bool read_process(pid_t pid, struct process *p)
 	char *path = fxt_format("/proc/%d/stat", (int)pid), line[512] = "", *from, *to;
 	FILE *file = fopen(path, "re");
 	size_t length;
-	int parent;
+	int parent, threads;
+	char state;
 
 	free(path);
 	if (!file)
@@ -136,10 +137,14 @@ static bool read_process(pid_t pid, struct process *p)
 	/* A name may have any bytes, parentheses too. */
 	from = strchr(line, '(');
 	to = strrchr(line, ')');
-	if (!from || !to || sscanf(to + 1, " %c %d", &p->state, &parent) != 2)
+	if (!from || !to ||
+	    sscanf(to + 1, " %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %d", &state,
+		   &parent, &threads) != 3)
 		return false;
 	length = (size_t)(to - from - 1);
-	*p = (struct process){.pid = pid, .parent = (pid_t)parent, .state = p->state};
+	*p = (struct process){.pid = pid, .parent = (pid_t)parent};
+	/* The first thread of a process may have ended before the others, and has this state as well. */
+	p->is_dead = (state == 'Z' || state == 'X') && threads <= 1;
 	memcpy(p->name, from + 1, length < sizeof(p->name) ? length : sizeof(p->name) - 1);
 	return true;
 }
@@ -157,15 +162,14 @@ static struct process *all_processes(size_t *count, bool *is_whole)
 	*count = 0;
 	*is_whole = true;
 	while (directory && (e = readdir(directory))) {
-		bool is_over, is_dead;
+		bool is_over;
 
 		if (!isdigit((unsigned char)e->d_name[0]))
 			continue;
 		is_over = !read_process((pid_t)strtol(e->d_name, NULL, 10), &one);
-		is_dead = is_over || one.state == 'Z' || one.state == 'X';
-		if (is_over || (is_dead && one.parent == getpid()))
+		if (is_over || (one.is_dead && (one.parent == getpid() || !one.parent)))
 			*is_whole = false;
-		if (is_dead)
+		if (is_over || one.is_dead)
 			continue;
 		list = fxt_grow(list, &capacity, *count + 1, sizeof(*list));
 		list[(*count)++] = one;
@@ -175,23 +179,25 @@ static struct process *all_processes(size_t *count, bool *is_whole)
 	return list;
 }
 
-/* Reads all processes and who is whose parent, again where something may be missing. */
-static struct process *read_all(size_t *count, struct fxt_map *parents)
+/* Reads all processes and who is whose parent, again where something may be missing. *is_whole says that
+ * nothing is: where other processes of the machine come and go all the time, something may be after all. */
+static struct process *read_all(size_t *count, struct fxt_map *parents, bool *is_whole)
 {
 	struct process *all = NULL;
-	bool is_whole = false, fresh;
+	bool fresh;
 	size_t i;
 
-	for (unsigned tries = 0; tries < READ_TRIES && !is_whole; tries++) {
+	*is_whole = false;
+	for (unsigned tries = 0; tries < READ_TRIES && !*is_whole; tries++) {
 		free(all);
 		fxt_map_free(parents);
 		*parents = (struct fxt_map){0};
-		all = all_processes(count, &is_whole);
+		all = all_processes(count, is_whole);
 		for (i = 0; i < *count; i++)
 			fxt_map_put(parents, (uint64_t)all[i].pid, 0, &fresh)->value[0] =
 				(uint64_t)all[i].parent;
 		for (i = 0; i < *count; i++)
-			is_whole &= !all[i].parent || fxt_map_find(parents, (uint64_t)all[i].parent, 0);
+			*is_whole &= !all[i].parent || fxt_map_find(parents, (uint64_t)all[i].parent, 0);
 	}
 	return all;
 }
@@ -214,27 +220,52 @@ static bool descends(const struct fxt_map *parents, pid_t pid, pid_t other)
 	return false;
 }
 
-static bool has_agent(pid_t pid, const char *agent)
+/* Returns whether the file of mappings has the agent. *is_empty says that it has none at all, as that of a
+ * thread that has ended. */
+static bool maps_agent(const char *path, const char *agent, bool *is_empty)
 {
-	char *path = fxt_format("/proc/%d/maps", (int)pid), *line = NULL;
 	FILE *file = fopen(path, "re");
+	char *line = NULL;
 	size_t room = 0;
 	bool found = false;
 
-	free(path);
-	while (file && !found && getline(&line, &room, file) >= 0)
+	*is_empty = true;
+	while (file && !found && getline(&line, &room, file) >= 0) {
+		*is_empty = false;
 		found = strstr(line, agent);
+	}
 	if (file)
 		fclose(file);
 	free(line);
 	return found;
 }
 
-size_t fxt_descendants_list(const struct fxt_descendants *d, struct fxt_descendant **list, const char *agent)
+/* Threads share their mappings, so this looks at the first thread that goes on. */
+static bool has_agent(pid_t pid, const char *agent)
+{
+	char *path = fxt_format("/proc/%d/task", (int)pid);
+	DIR *directory = opendir(path);
+	bool found = false, is_empty = true;
+	struct dirent *e;
+
+	free(path);
+	while (is_empty && directory && (e = readdir(directory))) {
+		path = fxt_format("/proc/%d/task/%s/maps", (int)pid, e->d_name);
+		if (isdigit((unsigned char)e->d_name[0]))
+			found = maps_agent(path, agent, &is_empty);
+		free(path);
+	}
+	if (directory)
+		closedir(directory);
+	return found;
+}
+
+size_t fxt_descendants_list(const struct fxt_descendants *d, struct fxt_descendant **list, const char *agent,
+			    bool *is_whole)
 {
 	struct fxt_map parents = {0};
 	size_t count, found = 0, capacity = 0, i;
-	struct process *all = read_all(&count, &parents);
+	struct process *all = read_all(&count, &parents, is_whole);
 	struct fxt_descendant *one;
 
 	*list = NULL;

@@ -36,7 +36,9 @@ bool fxt_descendants_are_left(const struct fxt_descendants *d);
 int fxt_descendants_fd(const struct fxt_descendants *d);
 
 /* Makes a list of those that live, which the caller frees. Returns how many there are. `agent` is the path of
- * the agent's library. */
-size_t fxt_descendants_list(const struct fxt_descendants *d, struct fxt_descendant **list, const char *agent);
+ * the agent's library. If not *is_whole, there may be more, because other processes of the machine came and
+ * went all the while. */
+size_t fxt_descendants_list(const struct fxt_descendants *d, struct fxt_descendant **list, const char *agent,
+			    bool *is_whole);
 
 #endif

@@ -332,6 +332,9 @@ static void note_running(struct fxt_saver *s)
 
 bool fxt_saver_finish(struct fxt_saver *s)
 {
+	/* A child may have come, handed its memory over, and ended since anybody looked. */
+	if (s->manager.session.state != FXT_SESSION_READY)
+		fxt_manager_catch_up(&s->manager);
 	note_running(s);
 	s->stop_ns = 0;
 	s->signals = 0;

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "print.h"
 #include "tools/common/message.h"
-#include "tools/printing/print.h"
 
 enum { MOST_BYTES = 400 };
 
