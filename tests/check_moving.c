@@ -1,6 +1,7 @@
 /* This kills programs while they move what a killed manager has not saved to files of their own
  * (writer/buffer_leave.c), and lets the manager's heir go on (tools/manager/heir_moves.c). Threads record and
- * count losses meanwhile. What a thread has told of is in the file or in what the heir saves, once.
+ * count losses meanwhile. What a thread has told of is in the file or in what the heir saves, once; or a ring
+ * has overwritten and counted it.
  *
  * A third of the programs are killed at any time, and a third some time after the move has begun. The others
  * are stopped at a system call of the move, and go on instruction by instruction. They are killed after some
@@ -22,13 +23,14 @@
 #include "tools/manager/client_parts.h"
 #include "tools/manager/heir_parts.h"
 
-enum { MOST_THREADS = 4, MOST_MARKS = 8000, EVENT_WORDS = 2, SLOT = PROLOGUE_WORDS - FXT_COUNTER_WORDS };
+enum { MOST_THREADS = 4, MOST_MARKS = 8000, EVENT_WORDS = 2 };
 
 /* What the program tells. */
 static struct told {
 	_Atomic uint32_t recorded[MOST_THREADS], lost[MOST_THREADS];
 	_Atomic uint32_t first[MOST_THREADS];   /* so many each thread records before the manager is gone */
 	uint32_t pace[MOST_THREADS];
+	uint32_t events[MOST_THREADS];          /* a thread turns to another chunk after so many */
 	atomic_uint ready;
 	atomic_bool leaves;
 	atomic_bool has_left;
@@ -39,6 +41,7 @@ static atomic_uint *killed_in;
 
 /* The row behind those of the threads is for a record in a page. */
 static unsigned char found[MOST_THREADS + 1][MOST_MARKS];
+static struct overwritten_sums overwritten;
 static char path[FXT_PATH_BYTES], rest[sizeof(path) + 8];
 
 static void spin(uint64_t times)
@@ -63,7 +66,7 @@ static void put(struct fxt_lane *lane, unsigned thread)
 /* Counts as the agent does where there is no room. */
 static void lose(unsigned thread)
 {
-	uint64_t *slot = buffer.storage.prologue + SLOT;
+	uint64_t *slot = buffer.storage.prologue + LOSSES;
 
 	atomic_fetch_add((_Atomic uint64_t *)&slot[FXT_COUNTER_SUM], 1);
 	if (fxt_get_record_type(slot[0]) != FXT_RECORD_EVENT)
@@ -91,7 +94,7 @@ static void *record(void *argument)
 		if (atomic_load(&told->recorded[thread]) == told->first[thread])
 			wait_for_the_end();
 		spin(told->pace[thread]);
-		if (fxt_lane_has(&lane, EVENT_WORDS)) {
+		if (fxt_lane_has(&lane, EVENT_WORDS) && lane.events < told->events[thread]) {
 			put(&lane, thread);
 			continue;
 		}
@@ -241,6 +244,8 @@ static uint64_t find_in(const char *name)
 			      (unsigned long)words[at]);
 		if (fxt_get_record_type(words[at]) != FXT_RECORD_EVENT)
 			continue;
+		if (note_overwritten(&overwritten, words + at))
+			continue;
 		if (size == FXT_COUNTER_WORDS) {
 			lost += words[at + FXT_COUNTER_SUM];
 			continue;
@@ -263,13 +268,14 @@ START_TEST(killed)
 {
 	const enum fxt_mode mode = (enum fxt_mode)(_i % 3);
 	unsigned threads, i, k, size;
-	uint64_t lost_told = 0, lost;
+	uint64_t lost_told = 0, missing = 0, lost;
 	int memory;
 	pid_t child;
 
 	random_seed(0);
 	random_seed(1 + (uint64_t)_i);
 	memset(found, 0, sizeof(found));
+	memset(&overwritten, 0, sizeof(overwritten));
 	told = mmap(NULL, sizeof(*told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	ck_assert(getcwd(path, sizeof(path) - 40) != NULL);
 	sprintf(path + strlen(path), "/moving.%d.fxt", getpid());
@@ -279,6 +285,8 @@ START_TEST(killed)
 	for (i = 0; i < threads; i++) {
 		told->first[i] = (uint32_t)random_below(4000);
 		told->pace[i] = (uint32_t)any_size(14);
+		/* A ring turns over. */
+		told->events[i] = mode == FXT_CIRCULAR ? 30 + (uint32_t)random_below(400) : UINT32_MAX;
 	}
 	child = fork();
 	if (child == 0)
@@ -289,15 +297,19 @@ START_TEST(killed)
 	lost = find_in(path) + find_in(rest);
 	for (i = 0; i < threads; i++) {
 		size = atomic_load(&told->recorded[i]);
-		for (k = 0; k < size; k++)
-			ck_assert_msg(found[i][k] == 1, "record %u of %u of thread %u is there %u times",
-				      k, size, i, found[i][k]);
+		for (k = 0; k < size; k++) {
+			ck_assert_msg(found[i][k] == 1 || (found[i][k] == 0 && mode == FXT_CIRCULAR),
+				      "record %u of %u of thread %u is there %u times", k, size, i,
+				      found[i][k]);
+			missing += !found[i][k];
+		}
 		/* It may have been killed before it could tell of one more. */
 		ck_assert_uint_le(found[i][k], 1);
 		for (k++; k < MOST_MARKS; k++)
 			ck_assert_uint_eq(found[i][k], 0);
 		lost_told += atomic_load(&told->lost[i]);
 	}
+	ck_assert_uint_eq(missing, all_overwritten(&overwritten));
 	ck_assert_uint_eq(found[MOST_THREADS][0], 1);
 	ck_assert_uint_ge(lost, lost_told);
 	ck_assert_uint_le(lost, lost_told + threads);

@@ -433,6 +433,7 @@ TOOLS_TESTS = \
 	tests/check_moving \
 	tests/check_objects \
 	tests/check_order \
+	tests/check_overwritten \
 	tests/check_perf_map \
 	tests/check_print \
 	tests/check_reader \
@@ -501,6 +502,10 @@ tests_check_moving_SOURCES = tests/check_moving.c $(MANAGED_FIXTURE)
 tests_check_moving_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS) -iquote $(top_srcdir)/writer
 tests_check_moving_CFLAGS = $(TOOLS_TESTS_CFLAGS)
 tests_check_moving_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_overwritten_SOURCES = tests/check_overwritten.c $(MANAGED_FIXTURE)
+tests_check_overwritten_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS) -iquote $(top_srcdir)/writer
+tests_check_overwritten_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_overwritten_LDADD = $(TOOLS_TESTS_LIBS)
 tests_check_objects_SOURCES = tests/check_objects.c tests/trace_words.h
 tests_check_objects_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_objects_CFLAGS = $(TOOLS_TESTS_CFLAGS)

@@ -115,14 +115,10 @@ static bool take_oldest(struct fxt_buffer *buffer, struct fxt_chunk *chunk)
 	past = &buffer->past[number];
 	*chunk = (struct fxt_chunk){.base = fxt_buffer_chunk(buffer, number), .words = FXT_CHUNK_WORDS,
 				    .number = number, .overwritten_ns = past->last_ns, .has_waited = waited};
-	if (past->events > past->archived)
-		chunk->overwritten = past->events - past->archived;
-	chunk->overwritten += atomic_exchange(&buffer->refused_events, 0);
-	past->events = past->archived = 0;
 	/* This comes before any store to the chunk. A snapshot that copies such a store sees the new turn. */
 	atomic_fetch_add_explicit(&past->turns, 1, memory_order_acq_rel);
 	atomic_thread_fence(memory_order_release);
-	fxt_chunk_empty(chunk->base, FXT_CHUNK_WORDS);
+	chunk->overwritten = fxt_buffer_give_up(buffer, number);
 	return true;
 }
 
@@ -416,6 +412,7 @@ static void pause_a_little(struct fxt_storage *storage)
 const struct fxt_storage_ops fxt_buffer_ops = {
 	.take = take,
 	.finish = finish,
+	.clear = fxt_buffer_clear,
 	.take_page = fxt_buffer_take_page,
 	.return_page = fxt_buffer_return_page,
 	.durable = fxt_buffer_durable,

@@ -62,6 +62,9 @@ enum {
 	 * is the count of the whole process. */
 	FXT_COUNTER_WORDS = 8,
 	FXT_COUNTER_SUM = 5,
+	/* The counts of what a ring has overwritten: one is that of whoever counts just now, and the last is
+	 * that of all who find the others in use. */
+	FXT_OVERWRITTEN_ROWS = 17,
 };
 
 enum fxt_mode { FXT_ONESHOT, FXT_CIRCULAR, FXT_STREAMING };
@@ -79,6 +82,9 @@ struct fxt_buffer_config {
 	bool in_memory;                 /* the buffer is in memory whatever the file system is */
 	/* how many words at the prologue's end are rewritten in place: rows of FXT_COUNTER_WORDS */
 	size_t counters_words;
+	/* The last FXT_OVERWRITTEN_ROWS of them count what a ring overwrites (buffer_retract.c), if this is
+	 * not NULL: a count with the value and the number 0, and without its size in words. */
+	const uint64_t *overwritten;
 	/* managed, streaming: the upper limit of the file that takes the memory's place if the manager
 	 * dies */
 	uint64_t file_bytes;
@@ -92,6 +98,7 @@ struct fxt_chunk_past {
 	uint64_t last_ns;               /* the time of the last event in the chunk when it was finished */
 	uint32_t events;                /* how many events were in it then */
 	uint32_t archived;              /* how many of them a manager had saved that is gone */
+	uint64_t sum;                   /* the sum that counts them too: buffer_retract.c */
 	/* how often the chunk was emptied; tells a snapshot that it was emptied while being read */
 	atomic_uint turns;
 	unsigned saved;                 /* the number of the last snapshot that has the chunk */
@@ -170,6 +177,13 @@ struct fxt_buffer {
 	size_t left_out_words;
 	/* the size of the private memory of the tables (windows, free pages, past, ring) */
 	size_t memory_bytes;
+	/* circular: the counts of what was overwritten (buffer_retract.c) */
+	struct fxt_overwritten {
+		uint64_t record[FXT_COUNTER_WORDS];     /* as in fxt_buffer_config; 0: nothing is counted */
+		/* for each row but the last one, whose it is: one more than the chunk; and its sum */
+		_Atomic uint32_t owners[FXT_OVERWRITTEN_ROWS - 1];
+		uint64_t sums[FXT_OVERWRITTEN_ROWS - 1];
+	} overwritten;
 	/* managed: a manager saves the buffer; false for good from the moment on at which the process has
 	 * left a manager that is gone. Threads may be about to do what is right only before that: what the
 	 * members below describe stays in memory, and what may not happen any more is looked at again under
@@ -177,10 +191,7 @@ struct fxt_buffer {
 	atomic_bool managed;
 	struct fxt_managed_header *header;      /* managed: what the manager sees */
 	uint32_t managed_chunks;        /* managed: how many chunks the memory has */
-	/* managed: the process leaves its manager, or has left it; how many events were overwritten in chunks
-	 * of a ring that nobody has got because of that */
-	atomic_bool leaves;
-	atomic_uint refused_events;
+	atomic_bool leaves;             /* managed: the process leaves its manager, or has left it */
 	fxt_managed_entry *states;      /* managed: the states of the chunks, behind the header */
 	fxt_taken_entry *taken;         /* managed: what the manager has taken of them */
 	size_t front_bytes;             /* managed: the size of header and tables */
@@ -341,6 +352,19 @@ bool fxt_buffer_durable(struct fxt_storage *storage, const uint64_t *record, siz
 uint64_t *fxt_buffer_take_page(struct fxt_storage *storage, uint64_t now_ns, uint32_t words,
 			       struct fxt_chunk *taken);
 void fxt_buffer_return_page(struct fxt_storage *storage, uint64_t *page, uint32_t words);
+
+/* Where a chunk that is given up has its count: behind all that a lane puts there, because a lane leaves a
+ * line of fillers at the end. */
+enum { FXT_GIVEN_UP_AT = FXT_CHUNK_WORDS - FXT_COUNTER_WORDS };
+
+/* Empties chunk `number`, which a ring has given to the caller. At each instruction its events are there, or
+ * are counted. Returns how many have not been counted before. */
+uint32_t fxt_buffer_give_up(struct fxt_buffer *buffer, uint32_t number);
+/* Implements clear() of storage.h. */
+void fxt_buffer_clear(struct fxt_storage *storage, const struct fxt_chunk *chunk);
+/* Returns how many events are in chunk `number` of a managed ring that nobody has saved, after the caller has
+ * taken it (FXT_MANAGED_OLDEST). The manager takes none of them any more. */
+uint32_t fxt_managed_unsaved(struct fxt_buffer *buffer, uint32_t number);
 
 /* Makes the tables that are not in the file. Returns 0 or a negative errno. */
 int fxt_buffer_make_tables(struct fxt_buffer *buffer);

@@ -57,6 +57,8 @@ void fxt_buffer_lay_prologue(struct fxt_buffer *buffer, const struct fxt_buffer_
 	buffer->storage.prologue = buffer->durable;
 	fxt_sys_madvise(buffer->durable, config->prologue_bytes, MADV_POPULATE_WRITE);
 	buffer->prologue_words = config->write_prologue(buffer->durable);
+	if (config->overwritten)
+		memcpy(buffer->overwritten.record, config->overwritten, sizeof(buffer->overwritten.record));
 	if (buffer->prologue_words < FXT_RECORD_MAX_WORDS)
 		buffer->durable[buffer->prologue_words] =
 			fxt_filler(FXT_RECORD_MAX_WORDS - buffer->prologue_words);

@@ -15,47 +15,55 @@ static void empty_events(uint64_t *chunk, size_t words)
 {
 	size_t at, size;
 
-	for (at = 0; at < words; at += size) {
-		size = fxt_get_record_words(chunk[at]);
+	for (at = 0; at < words && at < FXT_GIVEN_UP_AT; at += size) {
+		uint64_t header = atomic_load_explicit((_Atomic uint64_t *)&chunk[at], memory_order_acquire);
+
+		size = fxt_get_record_words(header);
 		if (!size || size > FXT_CHUNK_WORDS - at)
 			return;
-		if (fxt_get_record_type(chunk[at]) == FXT_RECORD_EVENT)
-			atomic_store_explicit((_Atomic uint64_t *)&chunk[at], fxt_filler(size),
-					      memory_order_release);
+		/* A thread may just be giving the chunk up, by its first word. */
+		if (fxt_get_record_type(header) == FXT_RECORD_EVENT)
+			atomic_compare_exchange_strong((_Atomic uint64_t *)&chunk[at], &header,
+						       fxt_filler(size));
 	}
 }
 
 /* Sees to it that nobody is handed the chunk by the rules of a managed buffer any more. Nobody waits for
  * threads that are just taking one: such a thread may sleep, and the child of a vfork may have been killed.
  * The state of the chunk decides which comes first. Returns what the entry was before. A thread that has the
- * chunk then keeps it. One that has taken it, and has not emptied it yet, finds that it has got none. */
-static uint32_t withdraw(struct fxt_buffer *buffer, uint32_t number)
+ * chunk then keeps it. One that has taken it, and has not emptied it yet, finds that it has got none. If it
+ * has taken the oldest chunk of a ring, it gives that up all the same, and until then the chunk is full. */
+static uint32_t withdraw(struct fxt_buffer *buffer, uint32_t number, uint32_t pass)
 {
 	uint32_t entry = atomic_load(&buffer->states[number]);
 	enum fxt_managed_state state, next;
+	uint64_t taken;
 
 	do {
 		state = fxt_managed_state_of(entry);
 		if (state == FXT_MANAGED_HELD || state == FXT_MANAGED_PAGES || state == FXT_MANAGED_LEFT)
 			break;
-		next = state == FXT_MANAGED_FULL ? FXT_MANAGED_LEFT : FXT_MANAGED_FREEING;
+		next = state == FXT_MANAGED_FULL || state == FXT_MANAGED_OLDEST ? FXT_MANAGED_LEFT
+										: FXT_MANAGED_FREEING;
+		if (state == FXT_MANAGED_OLDEST) {
+			taken = atomic_load_explicit(&buffer->taken[number], memory_order_acquire);
+			buffer->past[number].archived =
+				fxt_taken_events(taken, fxt_taken_unpack(taken).turn, pass);
+		}
 	} while (!atomic_compare_exchange_weak(&buffer->states[number], &entry,
 					       (entry & ~0xffu) | (uint32_t)next));
 	return entry;
 }
 
-/* Leaves a chunk out that nobody has: the manager has saved it, it was never used, or it `is_taken` by a
- * thread that gets nothing. A stream does not take it again, and it passes for saved. Otherwise it is
- * emptied, and what was overwritten in a ring's is counted with the next chunk that somebody takes. */
-static void leave_out(struct fxt_buffer *buffer, uint32_t number, bool is_taken)
+/* Leaves a chunk out of which nobody needs anything: the manager has saved it, or it was never used. A thread
+ * that has taken it gets nothing. A stream does not take it again, and it passes for saved. */
+static void leave_out(struct fxt_buffer *buffer, uint32_t number)
 {
 	if (buffer->mode == FXT_STREAMING) {
 		buffer->past[number].saved_at = FXT_IS_SAVED;
 		return;
 	}
 	fxt_chunk_empty(fxt_buffer_chunk(buffer, number), FXT_CHUNK_WORDS);
-	if (is_taken && buffer->mode == FXT_CIRCULAR)
-		atomic_fetch_add(&buffer->refused_events, buffer->past[number].events);
 	buffer->past[number].events = 0;
 }
 
@@ -63,23 +71,26 @@ static void leave_out(struct fxt_buffer *buffer, uint32_t number, bool is_taken)
  * manager has taken of others. What records behind them need, threads and strings, stays. */
 static void withdraw_all(struct fxt_buffer *buffer)
 {
-	uint32_t pass = atomic_load_explicit(&buffer->header->saved_pass, memory_order_acquire), i, entry;
+	uint32_t pass = atomic_load_explicit(&buffer->header->saved_pass, memory_order_acquire);
+	uint32_t i, entry, turn;
 	enum fxt_managed_state state;
 	uint64_t taken;
 
 	atomic_store(&buffer->leaves, true);
 	for (i = 0; i < buffer->managed_chunks; i++) {
-		entry = withdraw(buffer, i);
+		entry = withdraw(buffer, i, pass);
 		state = fxt_managed_state_of(entry);
 		if (state == FXT_MANAGED_PAGES)
 			continue;
-		if (state != FXT_MANAGED_HELD && state != FXT_MANAGED_FULL && state != FXT_MANAGED_LEFT) {
-			leave_out(buffer, i, state == FXT_MANAGED_TAKEN);
+		if (state != FXT_MANAGED_HELD && state != FXT_MANAGED_OLDEST && !fxt_managed_is_full(state)) {
+			leave_out(buffer, i);
 			continue;
 		}
 		taken = atomic_load_explicit(&buffer->taken[i], memory_order_acquire);
-		empty_events(fxt_buffer_chunk(buffer, i), fxt_taken_words(taken, entry >> 8, pass));
-		buffer->past[i].archived = fxt_taken_events(taken, entry >> 8, pass);
+		turn = fxt_managed_turn(entry, taken);
+		empty_events(fxt_buffer_chunk(buffer, i), fxt_taken_words(taken, turn, pass));
+		if (state != FXT_MANAGED_OLDEST)
+			buffer->past[i].archived = fxt_taken_events(taken, turn, pass);
 	}
 }
 

@@ -220,16 +220,22 @@ static void populate(struct fxt_buffer *buffer, uint32_t number)
 		fxt_sys_madvise(fxt_buffer_chunk(buffer, number), FXT_CHUNK_BYTES, MADV_POPULATE_WRITE);
 }
 
-/* Returns how many of the events of a ring's chunk nobody has, now that it begins a new turn: what the
- * manager has taken is in the archive. */
-static uint32_t overwritten_of(struct fxt_buffer *buffer, uint32_t number, uint32_t turn)
+uint32_t fxt_managed_unsaved(struct fxt_buffer *buffer, uint32_t number)
 {
+	const uint32_t turn = atomic_load_explicit(&buffer->states[number], memory_order_relaxed) >> 8;
 	uint32_t events = buffer->past[number].events;
-	struct fxt_taken taken = fxt_taken_unpack(atomic_exchange(
-		&buffer->taken[number], fxt_taken_pack((struct fxt_taken){.turn = turn})));
+	uint64_t word = atomic_load(&buffer->taken[number]);
+	struct fxt_taken taken;
 
-	if (taken.turn != ((turn - 1) & FXT_TAKEN_TURN_MASK))
-		return events;
+	/* With another turn the word is not the manager's any more. It still says what was taken, for whoever
+	 * finds the chunk after the process was killed. */
+	do {
+		taken = fxt_taken_unpack(word);
+		if (taken.turn != (turn & FXT_TAKEN_TURN_MASK) &&
+		    taken.turn != ((turn - 1) & FXT_TAKEN_TURN_MASK))
+			taken = (struct fxt_taken){0};
+		taken.turn = turn;
+	} while (!atomic_compare_exchange_weak(&buffer->taken[number], &word, fxt_taken_pack(taken)));
 	return taken.events < events ? events - taken.events : 0;
 }
 
@@ -264,7 +270,8 @@ static bool hand_out(struct fxt_buffer *buffer, uint32_t number, bool is_oldest,
 	do {
 		state = fxt_managed_state_of(entry);
 		turn = (entry >> 8) + 1;
-		taken = entry_of(turn, FXT_MANAGED_TAKEN);
+		taken = entry_of(turn, is_oldest && state == FXT_MANAGED_FULL ? FXT_MANAGED_OLDEST
+									    : FXT_MANAGED_TAKEN);
 		if (!may_take(state, is_oldest)) {
 			give_back_refused(buffer, number);
 			return false;
@@ -276,24 +283,18 @@ static bool hand_out(struct fxt_buffer *buffer, uint32_t number, bool is_oldest,
 	atomic_thread_fence(memory_order_release);
 	if (turn == 1 || state == FXT_MANAGED_EMPTY)
 		populate(buffer, number);
-	if (buffer->mode == FXT_CIRCULAR) {
-		uint32_t overwritten = overwritten_of(buffer, number, turn);
-
-		if (state == FXT_MANAGED_FULL) {
-			chunk->overwritten = overwritten;
-			chunk->overwritten_ns = past->last_ns;
-		}
-		past->events = chunk->overwritten;
-	}
-	fxt_chunk_empty(chunk->base, FXT_CHUNK_WORDS);
+	chunk->overwritten_ns = past->last_ns;
+	chunk->overwritten = fxt_buffer_give_up(buffer, number);
+	if (buffer->mode == FXT_CIRCULAR)
+		atomic_store(&buffer->taken[number], fxt_taken_pack((struct fxt_taken){.turn = turn}));
 	is_held = atomic_compare_exchange_strong(&buffer->states[number], &taken,
 						 entry_of(turn, FXT_MANAGED_HELD));
-	/* If the chunk is refused, whoever has withdrawn it has counted these. */
-	past->events = 0;
 	if (is_held) {
 		atomic_store_explicit(&buffer->has_found, true, memory_order_relaxed);
 		return true;
 	}
+	/* Whoever has withdrawn the chunk has noted this for what it had. */
+	past->archived = 0;
 	chunk->words = 0;
 	atomic_signal_fence(memory_order_seq_cst);
 	give_back_refused(buffer, number);
@@ -458,6 +459,7 @@ static uint64_t none_before(const struct fxt_storage *storage)
 const struct fxt_storage_ops fxt_managed_ops = {
 	.take = take,
 	.finish = finish,
+	.clear = fxt_buffer_clear,
 	.take_page = fxt_buffer_take_page,
 	.return_page = fxt_buffer_return_page,
 	.durable = fxt_buffer_durable,

@@ -53,15 +53,18 @@
  *      FXT_MANAGED_HELD      provider fills it           -> FXT_MANAGED_FULL
  *      FXT_MANAGED_FULL      streaming: manager saves it -> FXT_MANAGED_FREE
  *                           oneshot, when it is saved or cleared at a stop: the same
- *                           circular: provider takes it, in a new turn -> FXT_MANAGED_TAKEN
+ *                           circular: provider takes it, in a new turn -> FXT_MANAGED_OLDEST
  *                           circular: manager saves or clears it -> FXT_MANAGED_SAVED
+ *      FXT_MANAGED_OLDEST    provider counts what the chunk has and empties it, by one store
+ *                           (buffer_retract.c) -> FXT_MANAGED_HELD
  *      FXT_MANAGED_SAVED     provider takes it, in a new turn, and no record is lost -> FXT_MANAGED_TAKEN
  *      FXT_MANAGED_PAGES     for good: pages of words that are rewritten in place, such as calls in progress
  *      FXT_MANAGED_FREE      streaming: manager frees its memory -> FXT_MANAGED_FREEING -> FXT_MANAGED_EMPTY
  *      FXT_MANAGED_EMPTY     as FXT_MANAGED_FREE; the first store to each of its pages takes longer
  *
  * A provider that leaves a manager which is gone hands nothing out any more: a chunk that is full becomes
- * FXT_MANAGED_LEFT and keeps its records, and one that is free, saved or taken becomes FXT_MANAGED_FREEING.
+ * FXT_MANAGED_LEFT and keeps its records, and so does the oldest one that a thread has just taken. One that
+ * is free, saved or taken becomes FXT_MANAGED_FREEING.
  *
  * Nothing in the memory needs to be believed: the manager copies what it saves before it looks at it.
  */
@@ -261,8 +264,9 @@ static_assert(sizeof(struct fxt_managed_header) <= FXT_MANAGED_HEADER_BYTES, "th
 
 /* The state of a chunk is in the low byte of its entry of the table. Above that is its turn, which the
  * provider raises before it empties the chunk: who has copied a chunk and finds another turn then has copied
- * nothing of use. Until the chunk is empty it has the records of its last turn, so there is a state in which
- * the manager takes nothing of it. */
+ * nothing of use. Until the chunk is empty it has the records of its last turn, so there are two states in
+ * which the manager takes nothing of it while the provider lives. What it finds in a chunk that is
+ * FXT_MANAGED_OLDEST when the provider is over counts: records of the turn before, or the count of them. */
 enum fxt_managed_state {
 	FXT_MANAGED_FREE,
 	FXT_MANAGED_HELD,
@@ -273,6 +277,7 @@ enum fxt_managed_state {
 	FXT_MANAGED_FREEING,
 	FXT_MANAGED_EMPTY,
 	FXT_MANAGED_LEFT,
+	FXT_MANAGED_OLDEST,
 };
 
 typedef _Atomic uint32_t fxt_managed_entry;
@@ -285,8 +290,9 @@ enum fxt_managed_leaving { FXT_STAYS, FXT_MOVES, FXT_HAS_LEFT };
 
 /* What the manager has taken of a chunk in a turn, in one word: so many words, with so many events of the
  * program's; the last of them in this pass, and those `before` in earlier ones. In a ring the provider puts
- * the new turn in its place when it empties the chunk, and counts as overwritten what was not taken. So the
- * manager changes the word after it has copied the records, and takes them only if the turn is the same.
+ * the new turn into it before it empties the chunk, and counts as overwritten what was not taken. So the
+ * manager changes the word after it has copied the records, and takes them only if the turn is the same. The
+ * rest of the word is still that of the turn before then, until the chunk is empty (FXT_MANAGED_OLDEST).
  *
  * Of turn and pass the word has the lower bits: the turn is at most one behind that of the chunk. */
 typedef _Atomic uint64_t fxt_taken_entry;
@@ -345,6 +351,12 @@ static inline uint32_t fxt_taken_events(uint64_t word, uint32_t turn, uint32_t s
 static inline enum fxt_managed_state fxt_managed_state_of(uint32_t entry)
 {
 	return (enum fxt_managed_state)(entry & 0xff);
+}
+
+/* Returns the turn of the records that a chunk has, as fxt_taken_words() wants it. */
+static inline uint32_t fxt_managed_turn(uint32_t entry, uint64_t taken)
+{
+	return fxt_managed_state_of(entry) == FXT_MANAGED_OLDEST ? fxt_taken_unpack(taken).turn : entry >> 8;
 }
 
 /* Returns whether a chunk in this state has records to which none are added. */

@@ -31,7 +31,8 @@ struct fxt_chunk {
 	uint32_t words;                 /* at most FXT_CHUNK_WORDS */
 	uint32_t number;
 	uint32_t events;                /* how many events stand in front of `base` */
-	uint32_t overwritten;           /* in a ring: how many earlier events of this chunk are gone now */
+	/* in a ring: how many earlier events of this chunk are gone now; the storage has counted them */
+	uint32_t overwritten;
 	uint64_t overwritten_ns;        /* in a ring: the time of the last of these events */
 	/* in a ring: the caller had to wait until a snapshot had read the chunk */
 	bool has_waited;
@@ -49,6 +50,9 @@ struct fxt_storage_ops {
 	/* Takes a chunk back whose holder will not write to it again. It has `events` events, the last of
 	 * them at `last_ns`. Returns how many of these events could not be kept: all of them or none. */
 	uint32_t (*finish)(struct fxt_storage *storage, uint32_t number, uint32_t events, uint64_t last_ns);
+	/* Empties a chunk that the child of a vfork was taking, or had just taken, when it was killed. The
+	 * child's parent calls this and then finish(). */
+	void (*clear)(struct fxt_storage *storage, const struct fxt_chunk *chunk);
 	/* Hands out a page of `words` words, FXT_PAGE_WORDS or FXT_SMALL_PAGE_WORDS, for words that are
 	 * rewritten in place: [filler of words - 1][filler of 1]. Nobody may store to the last word. Returns
 	 * NULL if there is no page. Where a ring overwrites a chunk to make pages, `*taken` says what was
@@ -117,6 +121,11 @@ static inline uint32_t fxt_storage_finish(struct fxt_storage *storage, uint32_t 
 					  uint64_t last_ns)
 {
 	return storage->ops->finish(storage, number, events, last_ns);
+}
+
+static inline void fxt_storage_clear(struct fxt_storage *storage, const struct fxt_chunk *chunk)
+{
+	storage->ops->clear(storage, chunk);
 }
 
 static inline uint64_t *fxt_storage_take_page(struct fxt_storage *storage, uint64_t now_ns, uint32_t words,

@@ -33,6 +33,13 @@ uint64_t *fxt_counter_show(uint64_t *slot, uint64_t name, uint64_t thread_ref, u
 	return slot + value_word(header);
 }
 
+/* Returns the header of a counter of this name, without its size. */
+static uint64_t header_of(uint64_t name)
+{
+	return fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_COUNTER) | fxt_event_args(1) |
+	       fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_agent, name);
+}
+
 /* The value is stored first, because nobody sees it as long as the slot's header is a filler. The other words
  * are the same whichever thread stores them. */
 void fxt_counter_add(uint64_t *slot, uint64_t name, uint32_t pid, uint64_t records, uint64_t now_ns)
@@ -45,11 +52,16 @@ void fxt_counter_add(uint64_t *slot, uint64_t name, uint32_t pid, uint64_t recor
 		return;
 	slot[2] = slot[3] = pid;
 	slot[4] = fxt_arg_header(FXT_ARG_UINT64, 2, FXT_STR_records);
-	atomic_store_explicit((_Atomic uint64_t *)slot,
-			      fxt_record_type(FXT_RECORD_EVENT) | fxt_record_words(FXT_COUNTER_WORDS) |
-				      fxt_event_type(FXT_EVENT_COUNTER) | fxt_event_args(1) |
-				      fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_agent, name),
+	atomic_store_explicit((_Atomic uint64_t *)slot, header_of(name) | fxt_record_words(FXT_COUNTER_WORDS),
 			      memory_order_release);
+}
+
+void fxt_counter_describe(uint64_t record[FXT_COUNTER_WORDS], uint64_t name, uint32_t pid)
+{
+	memset(record, 0, FXT_COUNTER_WORDS * sizeof(*record));
+	record[0] = header_of(name);
+	record[2] = record[3] = pid;
+	record[4] = fxt_arg_header(FXT_ARG_UINT64, 2, FXT_STR_records);
 }
 
 uint64_t fxt_counter_value(const uint64_t *slot)

@@ -25,6 +25,9 @@ uint64_t *fxt_counter_show(uint64_t *slot, uint64_t name, uint64_t thread_ref, u
  * before. */
 void fxt_counter_add(uint64_t *slot, uint64_t name, uint32_t pid, uint64_t records, uint64_t now_ns);
 
+/* Fills in a counter event of a whole process whose value is 0. Its header has no size yet. */
+void fxt_counter_describe(uint64_t record[FXT_COUNTER_WORDS], uint64_t name, uint32_t pid);
+
 /* Returns the value of a slot, or 0 if it is a filler. */
 uint64_t fxt_counter_value(const uint64_t *slot);
 

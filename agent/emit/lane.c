@@ -256,7 +256,7 @@ void fxt_lanes_after_vfork(struct fxt_thread *thread)
 	}
 	/* The lane goes on in a chunk that it has entered. */
 	if (!is_entered) {
-		fxt_chunk_empty(chunk->base, chunk->words);
+		fxt_storage_clear(fxt_agent.storage, chunk);
 		fxt_agent_overwritten(chunk, thread->last_ns);
 		fxt_chunk_finish(chunk->number, 0, thread->last_ns);
 	}

@@ -161,10 +161,8 @@ void fxt_agent_lost(enum fxt_loss why, uint64_t now_ns)
 
 void fxt_agent_overwritten(const struct fxt_chunk *chunk, uint64_t now_ns)
 {
-	if (!chunk->overwritten)
-		return;
-	fxt_agent_count(FXT_LOSS_OVERWRITTEN, chunk->overwritten, chunk->overwritten_ns);
-	fxt_agent_lost(FXT_LOSS_OVERWRITTEN, now_ns);
+	if (chunk->overwritten)
+		fxt_agent_lost(FXT_LOSS_OVERWRITTEN, now_ns);
 }
 
 void fxt_agent_unseen(const char *what)

@@ -36,7 +36,7 @@ FXT_COLD void fxt_thread_lacks(struct fxt_thread *thread, enum fxt_loss why);
  * registers alone. */
 void fxt_agent_count_short(uint64_t now_ns);
 
-/* Counts the events that were overwritten when this chunk of the ring was taken. */
+/* Says that events were overwritten when this chunk of the ring was taken, which the storage has counted. */
 void fxt_agent_overwritten(const struct fxt_chunk *chunk, uint64_t now_ns);
 
 /* Says why records are lost, once for each cause, in the trace. Says it on standard error too if the buffer

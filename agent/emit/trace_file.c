@@ -51,6 +51,10 @@ static size_t add_stream(uint64_t *out, size_t capacity, const FILE *stream, con
 					   FXT_INLINE(label, strlen(label)), (struct fxt_args){1, &type});
 }
 
+/* Behind a count for each cause of losses are those of what a ring overwrites, which have the place of its
+ * only one. */
+enum { COUNTERS = FXT_LOSS_COUNT + FXT_OVERWRITTEN_ROWS };
+
 /* Writes the records that a trace begins with: the provider, all strings of the tables, the names of this
  * process and of the standard streams, the time of day, and slots for the counts of losses. Returns their
  * size in words. */
@@ -59,7 +63,7 @@ static size_t write_prologue(uint64_t *out)
 	const struct fxt_string_records own = {(const uint64_t *)&fixed, sizeof(fixed) / FXT_WORD_BYTES};
 	const char *program = fxt_agent.program;
 	struct fxt_arg pid = {FXT_ARG_UINT32, FXT_INDEXED(FXT_STR_pid), .u32 = fxt_agent.pid};
-	const size_t room = FXT_RECORD_MAX_WORDS - FXT_LOSS_COUNT * FXT_COUNTER_WORDS;
+	const size_t room = FXT_RECORD_MAX_WORDS - COUNTERS * FXT_COUNTER_WORDS;
 	size_t used = 0, bytes = strlen(program);
 	unsigned i;
 
@@ -77,7 +81,7 @@ static size_t write_prologue(uint64_t *out)
 	used += add_stream(out + used, room - used, stdin, "stdin");
 	used += add_stream(out + used, room - used, stdout, "stdout");
 	used += add_stream(out + used, room - used, stderr, "stderr");
-	for (i = 0; i < FXT_LOSS_COUNT; i++, used += FXT_COUNTER_WORDS)
+	for (i = 0; i < COUNTERS; i++, used += FXT_COUNTER_WORDS)
 		fxt_counter_clear(out + used, fxt_clock_kernel_ns());
 	return used;
 }
@@ -88,6 +92,7 @@ enum kind { A_FILE, MANAGED, FORKED };   /* FORKED: managed, in the session of t
 static int make_buffer(enum kind kind, const char *path)
 {
 	const struct fxt_config *config = &fxt_agent.config;
+	uint64_t overwritten[FXT_COUNTER_WORDS], *counters;
 	struct fxt_buffer_config buffer = {
 		.mode = config->mode,
 		.bytes = config->mode == FXT_STREAMING ? config->max_bytes : config->buffer_bytes,
@@ -95,13 +100,15 @@ static int make_buffer(enum kind kind, const char *path)
 		.write_prologue = write_prologue,
 		.prologue_bytes = sizeof(fixed) + fxt_agent.calls.records.words * FXT_WORD_BYTES,
 		.in_memory = config->in_memory,
-		.counters_words = FXT_LOSS_COUNT * FXT_COUNTER_WORDS,
+		.counters_words = COUNTERS * FXT_COUNTER_WORDS,
+		.overwritten = overwritten,
 		.file_bytes = kind ? config->max_bytes : 0,
 		.waits = config->wait_on_full || config->waits_for_manager,
 	};
 	int error;
 	unsigned i;
 
+	fxt_counter_describe(overwritten, FXT_STR_overwritten, fxt_agent.koid);
 	if (kind == FORKED)
 		error = fxt_connection_fork(&fxt_agent.buffer, &buffer);
 	else if (kind == MANAGED)
@@ -109,9 +116,12 @@ static int make_buffer(enum kind kind, const char *path)
 	else
 		error = fxt_buffer_create(&fxt_agent.buffer, &buffer);
 
-	for (i = 0; i < FXT_LOSS_COUNT && (!error || fxt_agent.buffer.managed); i++)
-		fxt_agent.losses[i] = fxt_agent.buffer.storage.prologue + fxt_agent.buffer.prologue_words -
-				      (size_t)(FXT_LOSS_COUNT - i) * FXT_COUNTER_WORDS;
+	if (error && !fxt_agent.buffer.managed)
+		return error;
+	counters = fxt_agent.buffer.storage.prologue + fxt_agent.buffer.prologue_words -
+		   (size_t)COUNTERS * FXT_COUNTER_WORDS;
+	for (i = 0; i < FXT_LOSS_COUNT; i++)
+		fxt_agent.losses[i] = counters + (size_t)i * FXT_COUNTER_WORDS;
 	return error;
 }
 

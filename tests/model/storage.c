@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "agent/emit/losses.h"
 #include "model.h"
 
 enum {
@@ -139,6 +140,7 @@ static bool take(struct fxt_storage *storage, uint64_t now_ns, struct fxt_chunk 
 					    .overwritten = it->events,
 					    .overwritten_ns = it->last_ns,
 					    .is_copied = guarded.is_copied};
+		fxt_agent_count(FXT_LOSS_OVERWRITTEN, it->events, it->last_ns);
 		*it = (struct guarded_chunk){.state = HELD};
 		if (model_random(&guarded.random) % 2) {
 			it->skipped = (uint32_t)(model_random(&guarded.random) % FXT_LINE_WORDS);
@@ -167,6 +169,12 @@ static uint32_t finish(struct fxt_storage *storage, uint32_t number, uint32_t ev
 	protect(chunk_at(number), FXT_CHUNK_BYTES, PROT_READ);
 	fxt_unlock(&guarded.lock, mask);
 	return 0;
+}
+
+static void clear(struct fxt_storage *storage, const struct fxt_chunk *chunk)
+{
+	(void)storage;
+	lay_out(chunk->base, chunk->words);
 }
 
 static uint64_t *take_page(struct fxt_storage *storage, uint64_t now_ns, uint32_t words,
@@ -281,6 +289,7 @@ static void after_fork(struct fxt_storage *storage, bool is_interrupted)
 static const struct fxt_storage_ops ops = {
 	.take = take,
 	.finish = finish,
+	.clear = clear,
 	.take_page = take_page,
 	.return_page = return_page,
 	.durable = durable,

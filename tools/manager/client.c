@@ -226,6 +226,7 @@ const char *fxt_client_state_name(enum fxt_client_state state)
 
 void fxt_client_end(struct fxt_client *p, struct fxt_session *session)
 {
+	p->is_over = true;
 	if (p->state != FXT_CLIENT_CONNECTED) {
 		fxt_client_terminate(p, session);
 		fxt_gates_give_back(&session->gates, p->page);

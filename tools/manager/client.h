@@ -83,6 +83,7 @@ struct fxt_client {
 		bool is_whole;          /* it was full then */
 	} *saved;
 	struct fxt_budget budget;       /* what it costs, in a session that has a budget */
+	bool is_over;                   /* nobody stores to its memory any more */
 	bool is_mute;                   /* it may send and hear nothing any more */
 	struct fxt_client_grant grant;  /* how much of its memory it may use: grants.h */
 	struct fxt_client_losses before;        /* what it had lost when the session began */

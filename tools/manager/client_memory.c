@@ -76,9 +76,11 @@ static void find_saved(struct fxt_client *p)
 	uint32_t pass = atomic_load_explicit(&header->saved_pass, memory_order_acquire);
 
 	for (uint32_t i = 0; i < p->chunks && p->taken; i++) {
-		p->saved[i].turn = atomic_load_explicit(&p->table[i], memory_order_acquire) >> 8;
-		p->saved[i].words = fxt_taken_words(atomic_load_explicit(&p->taken[i], memory_order_acquire),
-						    p->saved[i].turn, pass);
+		uint32_t entry = atomic_load_explicit(&p->table[i], memory_order_acquire);
+		uint64_t taken = atomic_load_explicit(&p->taken[i], memory_order_acquire);
+
+		p->saved[i].turn = fxt_client_turn(entry);
+		p->saved[i].words = fxt_taken_words(taken, fxt_managed_turn(entry, taken), pass);
 		if (p->saved[i].words > FXT_CHUNK_WORDS)
 			p->saved[i].words = 0;
 		/* What defines the rest is in another file. */

@@ -28,6 +28,13 @@ void fxt_client_serve_save(struct fxt_client *p, struct fxt_session *session,
  * what is wrong with it. */
 const char *fxt_client_map(struct fxt_client *p, const struct fxt_session *session, int fd, uint64_t bytes);
 
+/* Returns the turn of the records that a chunk has: that before the present one, if a ring's provider was
+ * giving the chunk up when it was killed. */
+static inline uint32_t fxt_client_turn(uint32_t entry)
+{
+	return ((entry >> 8) - (fxt_managed_state_of(entry) == FXT_MANAGED_OLDEST)) & 0xffffff;
+}
+
 /* Returns the chunk with this number if it consists of pages of slots; NULL: it does not. */
 const uint64_t *fxt_client_pages(const struct fxt_client *p, uint32_t number);
 

@@ -5,6 +5,7 @@
 
 #include <limits.h>
 #include <linux/futex.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -16,7 +17,8 @@
 #include "tools/common/message.h"
 #include "writer/buffer.h"
 
-enum { LAST = FXT_CHUNK_WORDS - 1, TRIES = 8 };
+/* A provider that gives a chunk up may be kept from it for as long as its thread does not run. */
+enum { LAST = FXT_CHUNK_WORDS - 1, TRIES = 8, MOST_WAITS = 20 };
 
 static const struct fxt_managed_header *header_of(const struct fxt_client *p)
 {
@@ -152,9 +154,54 @@ static void end_pass(struct fxt_client *p, struct fxt_session *session, bool is_
 	fxt_heir_saved(session, p, is_end);
 }
 
+/* Returns whether nobody stores to the memory any more. */
+static bool is_over(const struct fxt_client *p)
+{
+	struct pollfd process = {p->process, POLLIN, 0};
+
+	return p->is_over || (p->process >= 0 && poll(&process, 1, 0) == 1);
+}
+
+/* Returns the state of a chunk that has records, or else FXT_MANAGED_FREE. A provider that is giving a chunk
+ * up counts what it has in a moment, unless it was killed: then what is there is all that there will be. */
+static enum fxt_managed_state state_of(const struct fxt_client *p, uint32_t number, uint32_t *entry,
+				       unsigned *waits)
+{
+	enum fxt_managed_state state;
+
+	for (;;) {
+		*entry = atomic_load_explicit(&p->table[number], memory_order_acquire);
+		state = fxt_managed_state_of(*entry);
+		if (state == FXT_MANAGED_HELD || fxt_managed_is_full(state))
+			return state;
+		if (state != FXT_MANAGED_OLDEST)
+			return FXT_MANAGED_FREE;
+		if (is_over(p))
+			return state;
+		if (!*waits)
+			return FXT_MANAGED_FREE;
+		--*waits;
+		poll(NULL, 0, 1);
+	}
+}
+
+/* Returns how far the records of a chunk are in the archive. */
+static size_t saved_words(const struct fxt_client *p, uint32_t number, enum fxt_managed_state state,
+			  uint32_t turn)
+{
+	const struct fxt_client_chunk *saved = &p->saved[number];
+	uint64_t first = load(chunk_of(p, number), memory_order_acquire);
+
+	/* What the chunk had was given up already, and in the place of that is a count. */
+	if (state == FXT_MANAGED_OLDEST && fxt_is_filler(first))
+		return 0;
+	return saved->turn == turn ? saved->words : 0;
+}
+
 /* Saves what a chunk has in addition to what was saved of it. The provider may empty the chunk meanwhile;
- * then what was copied is of no use, and it is copied again. */
-static void save_chunk(struct fxt_client *p, struct fxt_session *session, uint32_t number)
+ * then what was copied is of no use, and it is copied again. Waits `*waits` times at most for a provider that
+ * is doing so. */
+static void save_chunk(struct fxt_client *p, struct fxt_session *session, uint32_t number, unsigned *waits)
 {
 	static uint64_t copy[FXT_CHUNK_WORDS];
 	struct fxt_client_chunk *saved = &p->saved[number];
@@ -163,15 +210,14 @@ static void save_chunk(struct fxt_client *p, struct fxt_session *session, uint32
 	uint64_t word;
 	size_t from, to, end;
 	unsigned tries = 0;
-	bool is_damaged;
+	bool is_damaged, is_whole;
 
 	do {
-		entry = atomic_load_explicit(&p->table[number], memory_order_acquire);
-		state = fxt_managed_state_of(entry);
-		turn = entry >> 8;
-		if (tries++ == TRIES || (state != FXT_MANAGED_HELD && !fxt_managed_is_full(state)))
+		state = state_of(p, number, &entry, waits);
+		if (tries++ == TRIES || state == FXT_MANAGED_FREE)
 			return;
-		from = saved->turn == turn ? saved->words : 0;
+		turn = fxt_client_turn(entry);
+		from = saved_words(p, number, state, turn);
 		word = p->taken ? atomic_load(&p->taken[number]) : 0;
 		is_damaged = false;
 		if (state == FXT_MANAGED_HELD) {
@@ -181,7 +227,7 @@ static void save_chunk(struct fxt_client *p, struct fxt_session *session, uint32
 			memcpy(copy + from, chunk_of(p, number) + from, (to - from) * FXT_WORD_BYTES);
 		}
 		atomic_thread_fence(memory_order_acquire);
-	} while (atomic_load_explicit(&p->table[number], memory_order_relaxed) >> 8 != turn ||
+	} while (atomic_load_explicit(&p->table[number], memory_order_relaxed) >> 8 != entry >> 8 ||
 		 (from < to && !take(p, number, turn, word, copy + from, from, to - from)));
 	session->archive.damaged += is_damaged;
 	/* This comes after the records were read, so that the strings that they need come first. */
@@ -190,16 +236,18 @@ static void save_chunk(struct fxt_client *p, struct fxt_session *session, uint32
 		memcpy(copy, chunk_of(p, number), from * FXT_WORD_BYTES);
 		append_definitions(p, session, copy, from);
 	}
-	end = append(p, session, copy + from, to - from, fxt_managed_is_full(state));
+	is_whole = state != FXT_MANAGED_HELD;
+	end = append(p, session, copy + from, to - from, is_whole);
 	p->written += end * FXT_WORD_BYTES;
 	if (session->config.budget)
 		fxt_budget_count(&p->budget, copy + from, end);
-	fxt_client_note_turn(p, number, turn);
+	if (state != FXT_MANAGED_OLDEST)
+		fxt_client_note_turn(p, number, turn);
 	saved->turn = turn;
 	saved->words = (uint32_t)(from + end);
-	saved->is_whole = fxt_managed_is_full(state);
+	saved->is_whole = is_whole;
 	saved->file = session->files;
-	saved->is_unsaved &= !fxt_managed_is_full(state);
+	saved->is_unsaved &= !is_whole;
 }
 
 /* Marks the full chunks of a ring that were saved: the archive has them. */
@@ -342,11 +390,12 @@ void fxt_client_save_half(struct fxt_client *p, struct fxt_session *session, uns
 {
 	uint32_t first = half * p->chunks / 2, i;
 	uint32_t *full = fxt_alloc(p->chunks / 2, sizeof(*full));
+	unsigned waits = 0;
 
 	for (i = 0; i < p->chunks / 2; i++) {
 		full[i] = atomic_load_explicit(&p->table[first + i], memory_order_acquire);
 		if (fxt_managed_state_of(full[i]) == FXT_MANAGED_FULL && p->id) {
-			save_chunk(p, session, first + i);
+			save_chunk(p, session, first + i, &waits);
 			turn(p, session);
 		}
 	}
@@ -364,13 +413,14 @@ void fxt_client_save_half(struct fxt_client *p, struct fxt_session *session, uns
 
 void fxt_client_save(struct fxt_client *p, struct fxt_session *session, bool is_end)
 {
+	unsigned waits = MOST_WAITS;
 	uint32_t i;
 
 	if (!p->memory || !p->id)
 		return;
 	save_durable(p, session);
 	for (i = 0; i < p->chunks; i++) {
-		save_chunk(p, session, i);
+		save_chunk(p, session, i, &waits);
 		turn(p, session);
 	}
 	if (is_end) {

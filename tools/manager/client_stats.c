@@ -142,6 +142,30 @@ static void add_counters(const struct fxt_client *p, struct fxt_client_losses *l
 	}
 }
 
+static uint64_t more_than(uint64_t now, uint64_t before)
+{
+	return now > before ? now - before : 0;
+}
+
+/* Adds what a chunk that is given up has counted, and the count itself does not have yet. The largest sum of
+ * a count is its sum. */
+static void add_given_up(const struct fxt_client *p, struct fxt_client_losses *losses,
+			 const uint64_t *chunk)
+{
+	enum { NUMBER = FXT_COUNTER_SUM + 1 };
+	const uint64_t *copy = chunk + FXT_GIVEN_UP_AT;
+	const uint64_t *count = (const uint64_t *)(p->memory + p->durable_offset + p->counters_offset);
+	const uint64_t *end = count + p->counters_bytes / FXT_WORD_BYTES / COUNTER_WORDS * COUNTER_WORDS;
+	uint64_t header = load(copy) ^ fxt_record_words(COUNTER_WORDS - 1) ^ fxt_record_words(COUNTER_WORDS);
+
+	if (load(chunk) != fxt_filler(FXT_GIVEN_UP_AT) || fxt_get_record_words(header) != COUNTER_WORDS)
+		return;
+	while (count < end && (load(count) != header || load(count + NUMBER) != load(copy + NUMBER)))
+		count += COUNTER_WORDS;
+	losses->overwritten += more_than(load(copy + FXT_COUNTER_SUM),
+					 count < end ? load(count + FXT_COUNTER_SUM) : 0);
+}
+
 /* Returns what the memory says was lost since it was made. */
 static struct fxt_client_losses count(struct fxt_client *p)
 {
@@ -156,16 +180,13 @@ static struct fxt_client_losses count(struct fxt_client *p)
 	for (uint32_t i = 0; i < p->chunks && p->loss_names.count; i++)
 		if (fxt_managed_state_of(entry_of(p, i)) == FXT_MANAGED_PAGES)
 			add_counters(p, &losses, chunk_of(p, i), FXT_CHUNK_WORDS, FXT_SMALL_PAGE_WORDS);
+		else if (fxt_managed_state_of(entry_of(p, i)) == FXT_MANAGED_OLDEST)
+			add_given_up(p, &losses, chunk_of(p, i));
 	/* Other providers have no such counters, and keep the header's count up to date. */
 	told = atomic_load_explicit(&header_of(p)->num_records_dropped, memory_order_relaxed);
 	if (told > losses.dropped)
 		losses.dropped = told;
 	return losses;
-}
-
-static uint64_t more_than(uint64_t now, uint64_t before)
-{
-	return now > before ? now - before : 0;
 }
 
 struct fxt_client_losses fxt_client_lost(struct fxt_client *p)

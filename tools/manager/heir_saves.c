@@ -370,6 +370,7 @@ static void save(const struct heritage *h, const struct fxt_will *will, const ch
 			fxt_heir_completes(p);
 		if (path) {
 			p->id = (uint32_t)p->koid;
+			p->is_over = true;
 			fxt_client_save(p, session, true);
 			fxt_archive_close(&session->archive);
 		}
