@@ -142,7 +142,7 @@ switches()
 		edges = [any(low <= at <= high for at in there) for low, high in ((0, 0.1), (0.9, 1))]
 		known = span - sum(g["last_ns"] - g["first_ns"] for g in trace["kernel_windows"])
 		times = report["processor"]["threads"][0]
-		nodes = {r["id"] for r in records if r["type"] == "object"}
+		nodes = {int(r["id"], 16) for r in records if r["type"] == "object"}
 		named = {int(r["args"][key], 16) for r in records for key in ("stack", "parent")
 		         if key in r.get("args", {})}
 		print(report["trace"]["kernel_lost"], len(there), all(edges),

@@ -12,12 +12,15 @@ cat >lives.py <<'EOT'
 import json, os, subprocess, sys
 own = {"take", "resize", "resize_array", "map", "map_file", "move"}
 marks = {}
+def as_double(digits):
+    """Many readers of JSON have doubles for all numbers."""
+    return int(float(digits))
 for path in sys.argv[1:]:
     begun, ends, says, samples = {}, {}, {}, []
     seen = []
     for line in subprocess.run([os.environ["FXT"], "dump", "--json", path], stdout=subprocess.PIPE,
                                check=True, text=True).stdout.splitlines():
-        r = json.loads(line)
+        r = json.loads(line, parse_int=as_double)
         # Of smaller blocks some are drawn by chance.
         if r["type"].startswith("async-") and (r["category"] != "malloc" or r["name"] == "heap sample"):
             continue

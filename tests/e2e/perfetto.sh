@@ -92,8 +92,8 @@ import json, sys
 nodes, samples = {}, []
 for r in map(json.loads, sys.stdin):
     # The nodes of the agent have other numbers.
-    if r["type"] == "object" and r["args"].get("type") == "frame" and r["id"] >= 0x7ff0000000000000:
-        nodes[r["id"]] = (r["name"], int(r["args"].get("parent", "0"), 16))
+    if r["type"] == "object" and r["args"].get("type") == "frame" and r["id"].startswith("0x7ff"):
+        nodes[int(r["id"], 16)] = (r["name"], int(r["args"].get("parent", "0"), 16))
     elif r.get("category") == "sample":
         samples.append(r)
 for r in samples:

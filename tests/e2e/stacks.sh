@@ -86,7 +86,7 @@ for line in sys.stdin:
     r = json.loads(line)
     args = r.get("args", {})
     if r["type"] == "object" and args["type"] == "frame":
-        parents[r["id"]] = int(args["parent"], 0) if "parent" in args else 0
+        parents[int(r["id"], 0)] = int(args["parent"], 0) if "parent" in args else 0
     if "stack" in args and r["type"] in ("complete", "async-begin"):
         have.add(r["name"] if r["type"] == "complete" else "lifetime")
 def depth(node):
@@ -181,8 +181,9 @@ nodes, blocks = {}, []
 for line in sys.stdin:
     r = json.loads(line)
     args = r.get("args", {})
-    if r["type"] == "object" and args["type"] == "frame" and ("name" in r or r["id"] not in nodes):
-        nodes[r["id"]] = r.get("name", "?"), int(args.get("parent", "0"), 0)
+    if r["type"] == "object" and args["type"] == "frame" and \
+            ("name" in r or int(r["id"], 0) not in nodes):
+        nodes[int(r["id"], 0)] = r.get("name", "?"), int(args.get("parent", "0"), 0)
     elif r["type"] == "async-begin" and r["name"] == "heap block":
         blocks.append(int(args["stack"], 0))
 for node in blocks:

@@ -460,7 +460,7 @@ def blocks(path):
     begun, ended, records_of = [], {}, collections.defaultdict(list)
     for r in records(path):
         if r["type"] == "object" and r["args"]["type"] == "block":
-            records_of[r["id"]].append((r["args"]["since"], r["name"], r["args"]["size"]))
+            records_of[int(r["id"], 16)].append((r["args"]["since"], r["name"], r["args"]["size"]))
         elif r["type"] == "async-begin" and r["name"] == "heap block":
             begun.append(r)
         elif r["type"] == "async-end" and r["name"] == "heap block":
@@ -488,9 +488,9 @@ def stacks(path):
     for r in records(path):
         args = r.get("args", {})
         if r["type"] == "object" and args["type"] == "module":
-            modules[r["id"]] = r["name"]
+            modules[int(r["id"], 16)] = r["name"]
         elif r["type"] == "object" and args["type"] == "frame":
-            nodes[r["id"]] = args
+            nodes[int(r["id"], 16)] = args
         elif "stack" in args:
             seen.append(r)
 

@@ -26,11 +26,11 @@ for r in records:
     if r["type"] == "process" and r["name"] == sys.argv[1]:
         pids.add(r["id"])
     # The agent's own nodes have other numbers.
-    elif r["type"] == "object" and r["args"].get("type") == "frame" and r["id"] >= 0x7ff0000000000000:
-        parent = int(r["args"].get("parent", "0"), 16)
+    elif r["type"] == "object" and r["args"].get("type") == "frame" and r["id"].startswith("0x7ff"):
+        node, parent = int(r["id"], 16), int(r["args"].get("parent", "0"), 16)
         assert not parent or parent in nodes, "a caller that is not known yet"
-        assert r["id"] not in nodes, "a node comes twice"
-        nodes[r["id"]] = (r["name"], parent)
+        assert node not in nodes, "a node comes twice"
+        nodes[node] = (r["name"], parent)
 for r in records:
     if r["type"] == "switch":
         outs[r["outgoing"]] += 1

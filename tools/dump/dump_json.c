@@ -3,6 +3,8 @@
 #include "config.h"
 #endif
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "dump.h"
@@ -23,6 +25,16 @@ static void put_arguments(struct fxt_json *j, const struct fxt_record *rec)
 {
 	if (rec->arg_count)
 		fxt_json_arguments(j, "args", rec);
+}
+
+/* Puts a number of 64 bits as text, because many readers have doubles for all numbers, and would take 256
+ * such ids for one. */
+static void put_id(struct fxt_json *j, const char *format, uint64_t id)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), format, id);
+	fxt_json_string(j, "id", text);
 }
 
 /* Puts the names of the objects to which the pointers among the arguments lead. */
@@ -65,7 +77,7 @@ static void put_event(struct fxt_json *j, const struct fxt_reader *r, const stru
 		fxt_json_u64(j, "duration",
 			     fxt_ns(rec->provider, rec->extra) - fxt_ns(rec->provider, rec->ticks));
 	else if (rec->has_extra)
-		fxt_json_u64(j, "id", rec->extra);
+		put_id(j, "%" PRIu64, rec->extra);
 }
 
 static void put_scheduling(struct fxt_json *j, const struct fxt_reader *r, const struct fxt_record *rec)
@@ -105,7 +117,9 @@ static void put_content(struct fxt_json *j, const struct fxt_reader *r, const st
 	case FXT_RECORD_STRING:
 	case FXT_RECORD_KERNEL_OBJECT: break;
 	}
-	if (rec->type != FXT_RECORD_BLOB && rec->type != FXT_RECORD_LARGE)
+	if (rec->type == FXT_RECORD_USERSPACE_OBJECT)
+		put_id(j, "0x%" PRIx64, rec->id);
+	else if (rec->type != FXT_RECORD_BLOB && rec->type != FXT_RECORD_LARGE)
 		fxt_json_u64(j, "id", rec->id);
 	if (rec->name.bytes)
 		fxt_json_text(j, "name", &rec->name);

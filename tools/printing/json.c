@@ -98,9 +98,9 @@ void fxt_json_end(struct fxt_json *j)
 /* -- Values ---------------------------------------------------------------------------------------- */
 
 /* jansson's integers are signed. */
-static json_t *number(uint64_t value)
+static void put_unsigned(FILE *out, uint64_t value)
 {
-	return value <= INT64_MAX ? json_integer((json_int_t)value) : json_real((double)value);
+	fprintf(out, "%" PRIu64, value);
 }
 
 void fxt_json_null(struct fxt_json *j, const char *key)
@@ -124,7 +124,7 @@ void fxt_json_i64(struct fxt_json *j, const char *key, int64_t value)
 void fxt_json_u64(struct fxt_json *j, const char *key, uint64_t value)
 {
 	begin(j, key);
-	put_value(j->out, number(value));
+	put_unsigned(j->out, value);
 }
 
 void fxt_json_text(struct fxt_json *j, const char *key, const struct fxt_text *t)
@@ -166,14 +166,14 @@ static json_t *value_of(const struct fxt_argument *a)
 	switch (a->type) {
 	case FXT_ARG_INT32:
 	case FXT_ARG_INT64: return json_integer(a->i);
-	case FXT_ARG_UINT32:
-	case FXT_ARG_UINT64:
-	case FXT_ARG_KOID: return number(a->u);
 	case FXT_ARG_DOUBLE: return isfinite(a->f) ? json_real(a->f) : json_null();
 	case FXT_ARG_POINTER:
 		snprintf(pointer, sizeof(pointer), "0x%" PRIx64, a->u);
 		return json_string(pointer);
 	case FXT_ARG_BOOL: return json_boolean(a->u);
+	case FXT_ARG_UINT32:
+	case FXT_ARG_UINT64:
+	case FXT_ARG_KOID:
 	case FXT_ARG_STRING:
 	case FXT_ARG_NULL: break;
 	}
@@ -184,6 +184,8 @@ static void put_argument(FILE *out, const struct fxt_argument *a)
 {
 	if (a->type == FXT_ARG_STRING)
 		put_text(out, a->string.text, a->string.bytes);
+	else if (a->type == FXT_ARG_UINT32 || a->type == FXT_ARG_UINT64 || a->type == FXT_ARG_KOID)
+		put_unsigned(out, a->u);
 	else
 		put_value(out, value_of(a));
 }
