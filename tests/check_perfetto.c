@@ -132,9 +132,8 @@ static void draw_samples(struct lines *drawn)
 
 		sample(pid, tid, at, has_stack ? NODE(node) : 0, has_stack ? "any" : "spin");
 		add(drawn,
-		    fxt_format("sample %" PRIu64 " %" PRIu64 "/%" PRIu64 " cpu 0 %s count %" PRIu64 " %s", at,
-			       pid, tid, has_stack && tree.function[node] == 8 ? "kernel" : "user",
-			       (uint64_t)(i + 1) * 1000000000 / HZ, stack));
+		    fxt_format("sample %" PRIu64 " %" PRIu64 "/%" PRIu64 " cpu 0 %s %s", at, pid, tid,
+			       has_stack && tree.function[node] == 8 ? "kernel" : "user", stack));
 		free(stack);
 	}
 }
@@ -162,9 +161,16 @@ static void draw_heap(struct lines *drawn)
 		uint64_t stands_for = bytes_of[i] = is_sample && size < 65536 ? 65536 : size;
 		uint64_t at = 1000 + 10 * i, address = 0x1000 * (uint64_t)(i + 1);
 
-		is_live[i] = true;
+		is_live[i] = random_below(5);
 		by_node[node].allocated += bytes_of[i];
 		by_node[node].blocks++;
+		/* Another thread has freed it, whose part of the file comes first. */
+		if (!is_live[i]) {
+			event(ASYNC_END, 1, "malloc", is_sample ? "heap sample" : "heap block", at + 2, i + 1,
+			      NO_ARGS);
+			by_node[node].freed += bytes_of[i];
+			by_node[node].freed_blocks++;
+		}
 		if (is_sample)
 			event(ASYNC_BEGIN, 1, "malloc", "heap sample", at, i + 1,
 			      ARGS({"ptr", POINTER, address}, {"size", UINT, size},
@@ -327,12 +333,13 @@ static void take_packet(const Perfetto__TracePacket *packet)
 		take_dump(packet->profile_packet);
 	if (!s)
 		return;
+	/* Perfetto takes a counter for the sample's weight. */
+	ck_assert(!s->has_timebase_count);
 	stack = found_stack(s->callstack_iid);
 	add(&found.lines,
-	    fxt_format("sample %" PRIu64 " %u/%u cpu %u %s count %" PRIu64 " %s", packet->timestamp, s->pid,
-		       s->tid, s->cpu,
+	    fxt_format("sample %" PRIu64 " %u/%u cpu %u %s %s", packet->timestamp, s->pid, s->tid, s->cpu,
 		       s->cpu_mode == PERFETTO__PROFILING__CPU_MODE__MODE_KERNEL ? "kernel" : "user",
-		       s->timebase_count, stack));
+		       stack));
 	free(stack);
 }
 

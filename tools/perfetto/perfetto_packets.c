@@ -85,19 +85,15 @@ static int by_time(const void *a, const void *b)
 	return x->tid != y->tid ? (x->tid < y->tid ? -1 : 1) : 0;
 }
 
-/* The counter of a processor is the time of it that the samples so far stand for. */
+/* Samples have no counter: all stand for the same time, and Perfetto would weigh each by the sum so far. */
 void fxt_packets_samples(struct fxt_packets *k, struct fxt_profile *p)
 {
-	struct fxt_map counts = {0};
-	bool fresh;
-
 	if (p->sample_count)
 		qsort(p->samples, p->sample_count, sizeof(*p->samples), by_time);
 	for (size_t i = 0; i < p->sample_count; i++) {
 		const struct fxt_profile_sample *sample = &p->samples[i];
 		Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
 		Perfetto__PerfSample perf = PERFETTO__PERF_SAMPLE__INIT;
-		struct fxt_slot *count = fxt_map_put(&counts, sample->cpu, 0, &fresh);
 
 		perf.has_cpu = perf.has_pid = perf.has_tid = true;
 		perf.has_cpu_mode = perf.has_callstack_iid = true;
@@ -107,16 +103,11 @@ void fxt_packets_samples(struct fxt_packets *k, struct fxt_profile *p)
 		perf.callstack_iid = sample->node;
 		perf.cpu_mode = is_kernel(p, sample->node) ? PERFETTO__PROFILING__CPU_MODE__MODE_KERNEL
 							   : PERFETTO__PROFILING__CPU_MODE__MODE_USER;
-		if (p->hz) {
-			perf.has_timebase_count = true;
-			perf.timebase_count = ++count->value[0] * 1000000000 / p->hz;
-		}
 		packet.has_timestamp = true;
 		packet.timestamp = sample->at_ns;
 		packet.perf_sample = &perf;
 		fxt_packets_put(k, &packet);
 	}
-	fxt_map_free(&counts);
 }
 
 /* -- The heap -------------------------------------------------------------------------------------- */

@@ -310,6 +310,7 @@ void fxt_profile_free_part(struct fxt_profile_part *part)
 {
 	fxt_map_free(&part->by_heap);
 	fxt_map_free(&part->lives);
+	fxt_map_free(&part->early);
 	free(part->heaps);
 	*part = (struct fxt_profile_part){0};
 }

@@ -81,6 +81,8 @@ struct fxt_profile_part {
 	size_t heap_count, heap_capacity;
 	struct fxt_map by_heap; /* process and place of a node -> place in heaps, plus 1 */
 	struct fxt_map lives;           /* async id of a block -> place in heaps, and bytes */
+	/* async id -> time of an end whose begin may follow in the file, because another thread has that */
+	struct fxt_map early;
 };
 
 /* -- profile_take.c ------------------------------------------------------------------------------- */

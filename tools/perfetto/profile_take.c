@@ -9,6 +9,9 @@
 #include "tools/common/message.h"
 #include "tools/reading/reader_internal.h"
 
+/* So many ends may wait for their begins. */
+enum { MOST_EARLY = 1 << 16 };
+
 static bool is_block(const struct fxt_text *name)
 {
 	return fxt_text_is(name, "heap sample") || fxt_text_is(name, "heap block");
@@ -96,6 +99,17 @@ void fxt_profile_heap_time(struct fxt_profile *p, uint64_t process, uint64_t at_
 		s->value[1] = at_ns;
 }
 
+static void free_block(struct fxt_profile *p, struct fxt_profile_part *part, struct fxt_slot *slot,
+		       uint64_t at_ns)
+{
+	struct fxt_profile_heap *heap = &part->heaps[slot->value[0]];
+
+	heap->freed += slot->value[1];
+	heap->freed_blocks++;
+	fxt_profile_heap_time(p, heap->process, at_ns);
+	fxt_map_remove(&part->lives, slot);
+}
+
 /* Takes a block. */
 static void take_begin(struct fxt_profile *p, struct fxt_profile_part *part, const struct fxt_reader *r,
 		       const struct fxt_record *rec)
@@ -106,7 +120,7 @@ static void take_begin(struct fxt_profile *p, struct fxt_profile_part *part, con
 	uint32_t node = fxt_call_stack_of(part->stacks, rec);
 	uint64_t bytes = fxt_argument_or(rec, "size", 0);
 	struct fxt_profile_heap *heap;
-	struct fxt_slot *slot;
+	struct fxt_slot *slot, *early;
 	bool fresh;
 
 	bytes = fxt_argument_or(rec, "stands_for", bytes);
@@ -120,26 +134,43 @@ static void take_begin(struct fxt_profile *p, struct fxt_profile_part *part, con
 	slot->value[0] = (uint64_t)(heap - part->heaps);
 	slot->value[1] = bytes;
 	fxt_profile_heap_time(p, process, fxt_ns(rec->provider, rec->ticks));
+	early = part->early.used ? fxt_map_find(&part->early, rec->extra, 0) : NULL;
+	if (!early)
+		return;
+	free_block(p, part, slot, early->value[0]);
+	fxt_map_remove(&part->early, early);
 }
 
-static void free_block(struct fxt_profile *p, struct fxt_profile_part *part, struct fxt_slot *slot,
-		       uint64_t at_ns)
+/* Returns whether the end of an async at `offset` is that of a block, and its begin may follow: threads have
+ * parts of the file of their own, and another one may have freed the block. */
+static bool may_be_early(const struct fxt_profile *p, const struct fxt_reader *r, uint64_t offset)
 {
-	struct fxt_profile_heap *heap = &part->heaps[slot->value[0]];
+	uint64_t ref = fxt_get_event_name(fxt_word(r, offset));
+	struct fxt_text name = {.text = NULL};
 
-	heap->freed += slot->value[1];
-	heap->freed_blocks++;
-	fxt_profile_heap_time(p, heap->process, at_ns);
-	fxt_map_remove(&part->lives, slot);
+	if (p->is_on && !fxt_get_string_ref_inline(ref))
+		name = fxt_registered_string(r->provider, (unsigned)fxt_get_string_ref_value(ref), offset);
+	return name.text && is_block(&name);
 }
 
 void fxt_profile_ended(struct fxt_profile *p, struct fxt_profile_part *part, const struct fxt_reader *r,
 		       uint64_t id, uint64_t offset)
 {
 	struct fxt_slot *slot = part->lives.used ? fxt_map_find(&part->lives, id, 0) : NULL;
+	uint64_t at_ns;
+	bool fresh;
 
-	if (slot)
-		free_block(p, part, slot, fxt_ns(r->provider, fxt_word(r, offset + FXT_WORD_BYTES)));
+	if (!slot && !may_be_early(p, r, offset))
+		return;
+	at_ns = fxt_ns(r->provider, fxt_word(r, offset + FXT_WORD_BYTES));
+	if (slot) {
+		free_block(p, part, slot, at_ns);
+		return;
+	}
+	/* Most of these are of blocks that have no stack. */
+	if (part->early.used >= MOST_EARLY)
+		fxt_map_free(&part->early);
+	fxt_map_put(&part->early, id, 0, &fresh)->value[0] = at_ns;
 }
 
 /* Takes an end. What a program had when it was over was not freed by it. */
