@@ -208,6 +208,8 @@ class Round:
                 match = CALL.search(line)
                 if match:
                     calls[int(match[1]), int(match[2])].append(int(match[3]))
+                elif b"the allowed size is used up" in line and self.mode == "streaming":
+                    fail(f"{self}: {path} says that its size is used up: {line[:200]}")
                 elif b'"counter"' in line:
                     record = json.loads(line)
                     if record["name"].startswith(("dropped", "overwritten")):
