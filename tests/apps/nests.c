@@ -1,6 +1,6 @@
 /* Calls instrumented functions at random, from within one another, in several threads, until standard input
  * ends: the same frame is that of one function now and of another one a moment later. It is compiled with
- * -finstrument-functions, and what decides is not.
+ * -finstrument-functions, and what decides is not. It prints a line when all threads are there.
  *
  *	nests THREADS DEPTH
  */
@@ -83,6 +83,7 @@ PLAIN int main(int argc, char **argv)
 	random_seed(0);
 	for (i = 0; i < count; i++)
 		need(!pthread_create(&threads[i], NULL, nest, (void *)(uintptr_t)(i + 1)));
+	need(write(STDOUT_FILENO, "begun\n", 6) == 6);
 	while (read(STDIN_FILENO, &byte, 1) == 1)
 		;
 	atomic_store(&is_over, true);

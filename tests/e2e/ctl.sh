@@ -101,9 +101,10 @@ stop_quiet
 # Some go on when it begins again, some were left meanwhile, and others have their frames now.
 serve --wait
 mkfifo nests
-managed "$apps/nests" $((1 + $(random_below 4))) $((2 + $(random_below 6))) <nests 2>nests.err &
+managed "$apps/nests" $((1 + $(random_below 4))) $((2 + $(random_below 6))) <nests >nests.out 2>nests.err &
 background="$background $!"
 exec 6>nests
+until_deadline test -s nests.out
 for mode in streaming circular oneshot; do
 	# shellcheck disable=SC2046 # the commands are words of their own
 	ctl 0 -o seams.$mode.fxt "initialize={\"buffering_mode\":\"$mode\"}" $(yes start stop | head -n 20) \
