@@ -95,8 +95,12 @@ print(sum(p["program"] == "outlives" and p["records"] > 0
 # A program that gives everything back has no lifetime without an end and none without a begin, wherever
 # these lie; nothing counts as left, and each call stack has its frames and their names.
 for option in --max-size=$largest --rotate=1,$kept; do
-	"$FXT" record -q $option -o lasts.fxt -- "$apps/lasts" $count || fail "lasts: $?"
+	"$FXT" record --json $option -o lasts.fxt -- "$apps/lasts" $count 2>said || fail "lasts: $?"
 	valid lasts.fxt
+	# The track of the gap is no thread.
+	is "lasts: threads in the summary and in the report" "2 2" "$(fxt report --json lasts.fxt | python3 -c '
+import json, sys
+print(json.load(open("said"))["threads"], len(json.load(sys.stdin)["threads"]))')"
 	# The present file may have begun a moment ago. Then it lacks the last call (docs/manager.md).
 	test "$option" = --rotate=1,0 || edges lasts.fxt $count
 	fxt dump lasts.fxt >dump

@@ -86,7 +86,8 @@ void fxt_merge_add(struct fxt_merge *m, struct fxt_overview *o, const struct fxt
 		s = fxt_map_put(&m->holders, r->threads[i].tid, 0, &fresh);
 		m->has_numbers_again = m->has_numbers_again || (!fresh && s->value[0] != r->threads[i].pid);
 		s->value[0] = r->threads[i].pid;
-		m->threads += more_threads(m, &r->threads[i], fxt_overview_lives(o, (uint32_t)i));
+		if (!r->threads[i].is_track)
+			m->threads += more_threads(m, &r->threads[i], fxt_overview_lives(o, (uint32_t)i));
 		fxt_map_put(&m->pids, r->threads[i].pid, 0, &fresh);
 		m->processes += fresh;
 	}
