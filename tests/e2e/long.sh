@@ -195,8 +195,9 @@ for time in 1h all 1s; do
 	read -r made lost < <(attempted asked.$time.fxt)
 	between "save=$time: calls in all" $count $((count + count / 8)) "$made"
 	test $time = 1s && continue
-	is "save=$time: the first and the last call" "0 $((count - 1))" \
-		"$(head -n 1 numbers) $(tail -n 1 numbers)"
+	is "save=$time: the first call" 0 "$(head -n 1 numbers)"
+	# The present file may have begun a moment ago, as above.
+	test $kept = 0 || is "save=$time: the last call" $((count - 1)) "$(tail -n 1 numbers)"
 done
 is "save: what is left beside the snapshots" "asked.1h.fxt asked.1s.fxt asked.all.fxt" "$(echo asked.*)"
 "$FXT" ctl --socket=. -o asked.all.fxt save=all >said 2>&1
