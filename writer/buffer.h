@@ -98,7 +98,6 @@ struct fxt_chunk_past {
 	uint64_t last_ns;               /* the time of the last event in the chunk when it was finished */
 	uint32_t events;                /* how many events were in it then */
 	uint32_t archived;              /* how many of them a manager had saved that is gone */
-	uint64_t sum;                   /* the sum that counts them too: buffer_retract.c */
 	/* how often the chunk was emptied; tells a snapshot that it was emptied while being read */
 	atomic_uint turns;
 	unsigned saved;                 /* the number of the last snapshot that has the chunk */
@@ -180,9 +179,10 @@ struct fxt_buffer {
 	/* circular: the counts of what was overwritten (buffer_retract.c) */
 	struct fxt_overwritten {
 		uint64_t record[FXT_COUNTER_WORDS];     /* as in fxt_buffer_config; 0: nothing is counted */
-		/* for each row but the last one, whose it is: one more than the chunk; and its sum */
+		/* for each row but the last one, whose it is: one more than the chunk; its sum, and the next
+		 * one, which counts that chunk too */
 		_Atomic uint32_t owners[FXT_OVERWRITTEN_ROWS - 1];
-		uint64_t sums[FXT_OVERWRITTEN_ROWS - 1];
+		uint64_t sums[FXT_OVERWRITTEN_ROWS - 1], next_sums[FXT_OVERWRITTEN_ROWS - 1];
 	} overwritten;
 	/* managed: a manager saves the buffer; false for good from the moment on at which the process has
 	 * left a manager that is gone. Threads may be about to do what is right only before that: what the

@@ -219,7 +219,7 @@ static void show_copy(struct fxt_buffer *buffer, uint64_t *chunk, unsigned row,
 
 	copy[TIME] = 0;
 	describe(buffer, copy, row, past->last_ns);
-	store(&copy[FXT_COUNTER_SUM], past->sum);
+	store(&copy[FXT_COUNTER_SUM], buffer->overwritten.next_sums[row]);
 	show(buffer, copy, COPY_WORDS);
 	store(chunk, fxt_filler(FXT_GIVEN_UP_AT));
 }
@@ -232,16 +232,16 @@ static void count(struct fxt_buffer *buffer, uint32_t number, unsigned row, uint
 	uint64_t *total = count_of(buffer, row);
 
 	if (events) {
-		past->sum = buffer->overwritten.sums[row] + events;
+		buffer->overwritten.next_sums[row] = buffer->overwritten.sums[row] + events;
 		step();
 		show_copy(buffer, fxt_buffer_chunk(buffer, number), row, past);
 		step();
 	}
-	store(&total[FXT_COUNTER_SUM], past->sum);
+	store(&total[FXT_COUNTER_SUM], buffer->overwritten.next_sums[row]);
 	describe(buffer, total, row, past->last_ns);
 	show(buffer, total, FXT_COUNTER_WORDS);
 	step();
-	buffer->overwritten.sums[row] = past->sum;
+	buffer->overwritten.sums[row] = buffer->overwritten.next_sums[row];
 	step();
 }
 
