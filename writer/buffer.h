@@ -349,8 +349,6 @@ bool fxt_buffer_retract(struct fxt_storage *storage, uint32_t number, size_t at,
 /* Implement what storage.h has of these names, for all kinds of buffers. */
 bool fxt_buffer_durable(struct fxt_storage *storage, const uint64_t *record, size_t words,
 			size_t reserve_words);
-/* Makes all counts of what a ring has overwritten 0, because another trace begins. Nobody takes chunks. */
-__attribute__((cold)) void fxt_buffer_none_overwritten(struct fxt_buffer *buffer, uint64_t now_ns);
 /* Puts fillers in the place of those records of the durable area for which `is_over` returns true. Nobody
  * else reads or writes these. */
 __attribute__((cold)) void fxt_buffer_durable_retract(struct fxt_buffer *buffer,

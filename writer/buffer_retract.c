@@ -270,19 +270,6 @@ static uint32_t give_up(struct fxt_buffer *buffer, uint32_t number, unsigned row
 	return events;
 }
 
-void fxt_buffer_none_overwritten(struct fxt_buffer *buffer, uint64_t now_ns)
-{
-	for (unsigned row = 0; buffer->overwritten.record[0] && row < FXT_OVERWRITTEN_ROWS; row++) {
-		uint64_t *total = count_of(buffer, row);
-
-		store(total, fxt_filler(FXT_COUNTER_WORDS));
-		store(&total[FXT_COUNTER_SUM], 0);
-		store(&total[TIME], now_ns);
-		if (row < LAST_ROW)
-			buffer->overwritten.sums[row] = 0;
-	}
-}
-
 uint32_t fxt_buffer_give_up(struct fxt_buffer *buffer, uint32_t number)
 {
 	return give_up(buffer, number, LAST_ROW);

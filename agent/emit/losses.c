@@ -197,7 +197,6 @@ void fxt_losses_begin_anew(void)
 		fxt_counter_clear(fxt_agent.losses[why], now_ns);
 		atomic_store_explicit(&told_for_pid[why], 0, memory_order_relaxed);
 	}
-	fxt_buffer_none_overwritten(&fxt_agent.buffer, now_ns);
 	if (!fxt_agent.buffer.managed)
 		return;
 	atomic_store_explicit(&fxt_agent.buffer.header->num_records_dropped, 0, memory_order_relaxed);
