@@ -349,10 +349,6 @@ bool fxt_buffer_retract(struct fxt_storage *storage, uint32_t number, size_t at,
 /* Implement what storage.h has of these names, for all kinds of buffers. */
 bool fxt_buffer_durable(struct fxt_storage *storage, const uint64_t *record, size_t words,
 			size_t reserve_words);
-/* Puts fillers in the place of those records of the durable area for which `is_over` returns true. Nobody
- * else reads or writes these. */
-__attribute__((cold)) void fxt_buffer_durable_retract(struct fxt_buffer *buffer,
-						       bool (*is_over)(const uint64_t *record));
 uint64_t *fxt_buffer_take_page(struct fxt_storage *storage, uint64_t now_ns, uint32_t words,
 			       struct fxt_chunk *taken);
 void fxt_buffer_return_page(struct fxt_storage *storage, uint64_t *page, uint32_t words);

@@ -78,26 +78,21 @@ enum {
 	TELL_NS = 10 * 1000,
 };
 
-/* Another trace begins with a session of a manager, and in the child of a fork. */
-static atomic_uint traces;
-
-/* This is what the calling thread has lost and not told yet, in this trace. */
+/* This is what the calling thread has lost and not told yet, in this process. */
 static __thread struct {
-	uint32_t trace;
+	uint32_t pid;
 	uint32_t untold;                /* in the header */
 	uint64_t told_ns;               /* when it last told the header */
 	uint64_t records;               /* in an instant */
 	uint64_t from_ns, to_ns;        /* the first and the last of these */
 } lost;
 
-static bool is_of_another_trace(void)
+static void begin_anew_after_fork(void)
 {
-	return lost.trace != atomic_load_explicit(&traces, memory_order_relaxed);
-}
-
-void fxt_loss_windows_begin_anew(void)
-{
-	atomic_fetch_add_explicit(&traces, 1, memory_order_relaxed);
+	if (lost.pid == fxt_agent.pid)
+		return;
+	memset(&lost, 0, sizeof(lost));
+	lost.pid = fxt_agent.pid;
 }
 
 void fxt_loss_note(const struct fxt_thread *thread, bool may_pass)
@@ -105,11 +100,7 @@ void fxt_loss_note(const struct fxt_thread *thread, bool may_pass)
 	struct fxt_managed_header *header = fxt_agent.buffer.managed ? fxt_agent.buffer.header : NULL;
 	uint64_t now_ns = thread->last_ns;
 
-	if (is_of_another_trace()) {
-		lost.trace = atomic_load_explicit(&traces, memory_order_relaxed);
-		lost.untold = 0;
-		lost.told_ns = lost.records = 0;
-	}
+	begin_anew_after_fork();
 	if (!lost.records++)
 		lost.from_ns = now_ns;
 	lost.to_ns = now_ns;
@@ -129,7 +120,7 @@ size_t fxt_loss_window(const struct fxt_thread *thread, uint64_t *record)
 	};
 	size_t words = 0;
 
-	if (lost.records && !is_of_another_trace())
+	if (lost.pid == fxt_agent.pid && lost.records)
 		words = fxt_encode_event(record, FXT_LOSS_WINDOW_WORDS, FXT_EVENT_INSTANT, lost.to_ns,
 					 (struct fxt_thread_ref){thread->index, thread->pid, thread->tid},
 					 FXT_INDEXED(FXT_STR_CATEGORIES + FXT_BIT_agent),

@@ -9,21 +9,8 @@
 #include "agent/base/stack.h"
 #include "clock.h"
 #include "counter.h"
-#include "thread.h"
 #include "trace_file.h"
 #include "writer/fxt_encode.h"
-
-/* Why records are lost, for a reader. Losses of room have reasons of their own. */
-static const char *const reasons[FXT_LOSS_TOLD] = {
-	[FXT_LOSS_DEPTH] = "functions nest deeper than 500",
-	[FXT_LOSS_SIGNALS] = "signal handlers nest deeper than 6",
-	[FXT_LOSS_SIZE] = "a record is larger than a chunk",
-	[FXT_LOSS_OVERWRITTEN] = "the ring keeps the newest",
-	[FXT_LOSS_STATE] = "there is no memory for the state of one more thread",
-	[FXT_LOSS_SHARED] = "clone() without CLONE_SETTLS: neither thread nor child records any more",
-};
-
-static atomic_uint told_for_pid[FXT_LOSS_TOLD];
 
 void fxt_agent_count(enum fxt_loss why, uint64_t records, uint64_t last_ns)
 {
@@ -94,7 +81,7 @@ static bool is_used_up(void)
 	return fxt_storage_none_before(fxt_agent.storage) == FXT_NEVER || !fxt_agent.config.manager[0];
 }
 
-static FXT_COLD void tell_full(uint64_t now_ns)
+static void tell_full(uint64_t now_ns)
 {
 	bool streaming = fxt_agent.config.mode == FXT_STREAMING, managed = fxt_agent.buffer.managed;
 	uint64_t limit = streaming && !managed ? fxt_agent.config.max_bytes : fxt_agent.config.buffer_bytes,
@@ -131,7 +118,7 @@ static FXT_COLD void tell_full(uint64_t now_ns)
 	}
 }
 
-static FXT_COLD void tell_overwritten(const char *reason, uint64_t now_ns)
+static void tell_overwritten(const char *reason, uint64_t now_ns)
 {
 	int error = fxt_storage_failure(fxt_agent.storage);
 
@@ -144,6 +131,16 @@ static FXT_COLD void tell_overwritten(const char *reason, uint64_t now_ns)
 
 void fxt_agent_lost(enum fxt_loss why, uint64_t now_ns)
 {
+	static const char *const reasons[FXT_LOSS_TOLD] = {
+		[FXT_LOSS_DEPTH] = "functions nest deeper than 500",
+		[FXT_LOSS_SIGNALS] = "signal handlers nest deeper than 6",
+		[FXT_LOSS_SIZE] = "a record is larger than a chunk",
+		[FXT_LOSS_OVERWRITTEN] = "the ring keeps the newest",
+		[FXT_LOSS_STATE] = "there is no memory for the state of one more thread",
+		[FXT_LOSS_SHARED] = "clone() without CLONE_SETTLS: neither thread nor child records any more",
+	};
+	static atomic_uint told_for_pid[FXT_LOSS_TOLD];
+
 	static_assert(FXT_FUNCTION_DEPTH == 500 && FXT_LANES == 6, "as the reasons have it");
 	if (fxt_may_not_lock())
 		return;
@@ -160,47 +157,6 @@ void fxt_agent_lost(enum fxt_loss why, uint64_t now_ns)
 		fxt_losses_tell(FXT_STR_dropped, reasons[why], 0, now_ns);
 	if (why == FXT_LOSS_SHARED)
 		fxt_log("%s", reasons[why]);
-}
-
-/* Returns whether the record says why something was lost, and is not true of a trace that begins now. That a
- * thread has no state stays true. */
-static FXT_COLD bool is_over(const uint64_t *record)
-{
-	enum { REASON_WORD = 5 };       /* behind the time, two koids and the argument's header */
-	uint64_t header = record[0];
-
-	if (fxt_get_record_type(header) == FXT_RECORD_METADATA)
-		return fxt_get_metadata_type(header) == FXT_METADATA_PROVIDER_EVENT;
-	if (fxt_get_record_type(header) != FXT_RECORD_EVENT ||
-	    fxt_get_event_type(header) != FXT_EVENT_INSTANT ||
-	    fxt_get_event_category(header) != FXT_STR_CATEGORIES + FXT_BIT_agent)
-		return false;
-	if (fxt_get_event_name(header) != FXT_STR_dropped)
-		return fxt_get_event_name(header) == FXT_STR_buffer_full ||
-		       fxt_get_event_name(header) == FXT_STR_overwritten;
-	for (enum fxt_loss why = FXT_LOSS_DEPTH; why < FXT_DROP_COUNT; why++)
-		if (!memcmp(record + REASON_WORD, reasons[why], FXT_WORD_BYTES))
-			return true;
-	return false;
-}
-
-void fxt_losses_begin_anew(void)
-{
-	uint64_t now_ns;
-
-	if (!fxt_agent_has_file())
-		return;
-	now_ns = fxt_clock_kernel_ns();
-	fxt_loss_windows_begin_anew();
-	fxt_threads_count_anew(now_ns);
-	for (unsigned why = 0; why < FXT_LOSS_COUNT; why++) {
-		fxt_counter_clear(fxt_agent.losses[why], now_ns);
-		atomic_store_explicit(&told_for_pid[why], 0, memory_order_relaxed);
-	}
-	if (!fxt_agent.buffer.managed)
-		return;
-	atomic_store_explicit(&fxt_agent.buffer.header->num_records_dropped, 0, memory_order_relaxed);
-	fxt_buffer_durable_retract(&fxt_agent.buffer, is_over);
 }
 
 void fxt_agent_overwritten(const struct fxt_chunk *chunk, uint64_t now_ns)

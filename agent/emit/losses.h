@@ -43,13 +43,9 @@ void fxt_agent_overwritten(const struct fxt_chunk *chunk, uint64_t now_ns);
  * is full or cannot grow, or if two tasks share a thread's storage. */
 void fxt_agent_lost(enum fxt_loss why, uint64_t now_ns);
 
-/* Makes the process have lost nothing, because another trace begins in the memory that a manager saves.
- * Counts become 0, and the durable area does not say any more what was lost. Nobody records. */
-FXT_COLD void fxt_losses_begin_anew(void);
-
 /* Writes an instant into the durable area, with a reason and, unless it is 0, the limit that was met. The
  * caller knows that there is a file. */
-FXT_COLD void fxt_losses_tell(uint64_t name, const char *reason, uint64_t limit_bytes, uint64_t now_ns);
+void fxt_losses_tell(uint64_t name, const char *reason, uint64_t limit_bytes, uint64_t now_ns);
 
 /* Says in the trace, if there is one, which part of this program's work is not recorded, and why. */
 void fxt_agent_unseen(const char *what);

@@ -71,14 +71,6 @@ static void show_dropped(struct fxt_thread *thread)
 	fxt_sys_restore_signals(mask);
 }
 
-void fxt_thread_count_anew(struct fxt_thread *thread, uint64_t now_ns)
-{
-	*thread->counts.dropped = *thread->counts.filtered = 0;
-	*thread->counts.dropped_ns = now_ns;
-	if (thread->counts.filtered != &thread->pages.none[0])
-		thread->pages.list[0][FILTERED_SLOT + 1] = now_ns;
-}
-
 /* Makes the thread have no page, and no place in the file for its counts. */
 static void forget_page(struct fxt_thread *thread)
 {

@@ -70,11 +70,6 @@ void fxt_threads_after_fork(bool returns);
  * lock of threads.h. */
 FXT_COLD uint64_t fxt_threads_dropped(void);
 
-/* Make the thread, or all threads, count what they drop and filter from 0. Nobody records. The second one
- * takes the lock of threads.h. */
-FXT_COLD void fxt_thread_count_anew(struct fxt_thread *thread, uint64_t now_ns);
-FXT_COLD void fxt_threads_count_anew(uint64_t now_ns);
-
 /* Maps states for threads that begin later, because the program is about to forbid that. Takes the lock of
  * threads.h. */
 FXT_COLD void fxt_threads_reserve(void);

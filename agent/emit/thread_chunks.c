@@ -331,13 +331,3 @@ uint64_t fxt_threads_dropped(void)
 	fxt_unlock(&fxt_threads.lock, mask);
 	return dropped;
 }
-
-void fxt_threads_count_anew(uint64_t now_ns)
-{
-	uint64_t mask = fxt_lock(&fxt_threads.lock);
-	uint32_t i;
-
-	for (i = 0; i < fxt_threads.count; i++)
-		fxt_thread_count_anew(fxt_threads.list[i], now_ns);
-	fxt_unlock(&fxt_threads.lock, mask);
-}

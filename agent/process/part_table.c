@@ -16,7 +16,6 @@
 #include "agent/descriptors/rings.h"
 #include "agent/arrows/async.h"
 #include "agent/emit/call_stack.h"
-#include "agent/emit/counter.h"
 #include "agent/emit/explain.h"
 #include "agent/emit/filtered.h"
 #include "agent/emit/function.h"
@@ -142,7 +141,6 @@ static const struct fxt_part table[] = {
 	 .exits = tell_filtered},
 	{"threads: one is left, a new one, in the calls its parent's was in if it returns to them",
 	 .mode = fxt_threads_mode, .child = child_threads},
-	{"losses: nothing was lost yet", .mode = fxt_losses_begin_anew, .child = fxt_loss_windows_begin_anew},
 	{"fibers: they go on, in the tracks of another process", .child = fxt_fibers_after_fork},
 	{"snapshots: none is being taken",
 	 .child = fxt_control_after_fork, .triggered = fxt_control_trigger,
