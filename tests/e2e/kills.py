@@ -191,7 +191,9 @@ class Round:
     def directory(self):
         """Returns the directory that has all traces of the round."""
         parts = glob.glob("run/.fxt-parts*")
-        return parts[0] if self.tool == "record" and parts else "run"
+        # The trace may have its name already, and be in the directory above.
+        is_there = self.tool == "record" and parts and glob.glob(os.path.join(parts[0], "*.fxt"))
+        return parts[0] if is_there else "run"
 
     def run_tool(self, *arguments):
         result = subprocess.run(arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
