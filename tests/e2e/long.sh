@@ -98,8 +98,8 @@ for option in --max-size=$largest --rotate=1,$kept; do
 	"$FXT" record --json $option -o lasts.fxt -- "$apps/lasts" $count 2>said || fail "lasts: $?"
 	valid lasts.fxt
 	# The track of the gap is no thread.
-	is "lasts: threads in the summary and in the report" "2 2" "$(fxt report --json lasts.fxt | python3 -c '
-import json, sys
+	is "lasts: threads in the summary and in the report" "2 2" \
+		"$(fxt report --json lasts.fxt | python3 -c 'import json, sys
 print(json.load(open("said"))["threads"], len(json.load(sys.stdin)["threads"]))')"
 	# The present file may have begun a moment ago. Then it lacks the last call (docs/manager.md).
 	test "$option" = --rotate=1,0 || edges lasts.fxt $count
