@@ -76,9 +76,7 @@ static void forget_page(struct fxt_thread *thread)
 {
 	thread->pages.count = 0;
 	fxt_in_progress_set_deep_count(thread, thread->deep_count);
-	thread->counts.filtered = &thread->pages.none[0];
-	thread->counts.dropped = &thread->pages.none[1];
-	thread->counts.dropped_ns = &thread->pages.none[2];
+	fxt_thread_count_nowhere(thread);
 	thread->no_room_before_ns = 0;
 	thread->commit &= ~(unsigned)FXT_COMMIT_NO_ROOM;
 	if (thread == fxt_self)

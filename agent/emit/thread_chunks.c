@@ -325,13 +325,9 @@ uint64_t fxt_threads_dropped(void)
 	uint64_t mask = fxt_lock(&fxt_threads.lock), dropped = slot ? fxt_counter_value(slot) : 0;
 	uint32_t i;
 
-	/* The threads go on counting meanwhile, so each count is read once. One that has just begun has no
-	 * place for it yet. */
-	for (i = 0; i < fxt_threads.count; i++) {
-		const volatile uint64_t *count = *(uint64_t *volatile *)&fxt_threads.list[i]->counts.dropped;
-
-		dropped += count ? *count : 0;
-	}
+	/* The threads go on counting meanwhile, so each count is read once. */
+	for (i = 0; i < fxt_threads.count; i++)
+		dropped += *(volatile uint64_t *)fxt_threads.list[i]->counts.dropped;
 	fxt_unlock(&fxt_threads.lock, mask);
 	return dropped;
 }

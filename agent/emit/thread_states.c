@@ -194,6 +194,7 @@ static struct fxt_thread *make_state(void)
 	fxt_lanes_reset(thread);
 	thread->names.defined = fxt_functions_none_defined;
 	thread->names.quick = fxt_functions_none_defined;
+	fxt_thread_count_nowhere(thread);
 	thread->claimed = true;
 	return thread;
 }

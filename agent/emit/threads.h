@@ -18,6 +18,14 @@ extern struct fxt_threads fxt_threads __attribute__((visibility("hidden")));
 /* Returns a state for a thread of process `pid` that begins; NULL: there is no memory. Nobody else takes it,
  * because it is claimed. If it is in use, a thread that the kernel no longer knows has left it. */
 struct fxt_thread *fxt_thread_claim_state(uint32_t pid);
+/* Makes the thread have no place in the file for its counts. A state has them from the moment on at which it
+ * is in the list, where others may add them up. */
+static inline void fxt_thread_count_nowhere(struct fxt_thread *thread)
+{
+	thread->counts.filtered = &thread->pages.none[0];
+	thread->counts.dropped = &thread->pages.none[1];
+	thread->counts.dropped_ns = &thread->pages.none[2];
+}
 /* Called in the child of a fork, under no lock. */
 void fxt_thread_states_after_fork(void);
 /* Enters the thread's number (own_tid), by which fxt_threads_find() finds it. */

@@ -34,6 +34,7 @@
 #include "model.h"
 
 #include "agent/emit/thread.h"
+#include "agent/emit/threads.h"
 #include "agent/emit/trace_file.h"
 #include "agent/process/fork.h"
 #include "agent/process/lifecycle.h"
@@ -359,6 +360,10 @@ static int round_of(uint64_t seed)
 		model.worker[i] = (struct model_worker){.number = i, .random = model_random(&dice.random)};
 		model.worker[i].life = model_new_life();
 	}
+	/* The state of a thread that is about to begin, for as long as the round lasts: it is in the list of
+	 * all, and has nothing else yet. */
+	if (!fxt_thread_claim_state(fxt_agent.pid))
+		model_fail("no state");
 	until_ms = now_ms() + WORK_MS;
 	for (i = 0; i < model.threads; i++)
 		if (pthread_create(&thread[i], NULL, work, &model.worker[i]))
@@ -370,6 +375,7 @@ static int round_of(uint64_t seed)
 	atomic_store(&over, true);
 	if (snaps)
 		pthread_join(thread[MODEL_THREADS], NULL);
+	(void)fxt_threads_dropped();
 	done = model_check();
 	/* The file that is rewritten at a normal exit holds the same records. */
 	if (done && !model.is_guarded && model_below(&dice, 2)) {
