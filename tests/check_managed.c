@@ -263,7 +263,6 @@ START_TEST(once_or_in_turn)
 		ck_assert(fxt_storage_take(&buffer.storage, 0, &chunk));
 		ck_assert_uint_eq(chunk.number, i % count);
 		ck_assert_uint_eq(chunk.overwritten, i % count + 1);
-		ck_assert_uint_eq(chunk.overwritten_ns, 1000 + i % count);
 		fxt_storage_finish(&buffer.storage, chunk.number, i % count + 1, 1000 + i % count);
 	}
 	fxt_buffer_forget(&buffer);

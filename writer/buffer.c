@@ -114,7 +114,7 @@ static bool take_oldest(struct fxt_buffer *buffer, struct fxt_chunk *chunk)
 		return false;
 	past = &buffer->past[number];
 	*chunk = (struct fxt_chunk){.base = fxt_buffer_chunk(buffer, number), .words = FXT_CHUNK_WORDS,
-				    .number = number, .overwritten_ns = past->last_ns, .has_waited = waited};
+				    .number = number, .has_waited = waited};
 	/* This comes before any store to the chunk. A snapshot that copies such a store sees the new turn. */
 	atomic_fetch_add_explicit(&past->turns, 1, memory_order_acq_rel);
 	atomic_thread_fence(memory_order_release);

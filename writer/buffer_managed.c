@@ -283,7 +283,6 @@ static bool hand_out(struct fxt_buffer *buffer, uint32_t number, bool is_oldest,
 	atomic_thread_fence(memory_order_release);
 	if (turn == 1 || state == FXT_MANAGED_EMPTY)
 		populate(buffer, number);
-	chunk->overwritten_ns = past->last_ns;
 	chunk->overwritten = fxt_buffer_give_up(buffer, number);
 	if (buffer->mode == FXT_CIRCULAR)
 		atomic_store(&buffer->taken[number], fxt_taken_pack((struct fxt_taken){.turn = turn}));

@@ -33,7 +33,6 @@ struct fxt_chunk {
 	uint32_t events;                /* how many events stand in front of `base` */
 	/* in a ring: how many earlier events of this chunk are gone now; the storage has counted them */
 	uint32_t overwritten;
-	uint64_t overwritten_ns;        /* in a ring: the time of the last of these events */
 	/* in a ring: the caller had to wait until a snapshot had read the chunk */
 	bool has_waited;
 	/* somebody may copy the chunk while it is written, so records must not cross cache lines (lane.h) */

@@ -138,7 +138,6 @@ static bool take(struct fxt_storage *storage, uint64_t now_ns, struct fxt_chunk 
 
 		*chunk = (struct fxt_chunk){.number = number,
 					    .overwritten = it->events,
-					    .overwritten_ns = it->last_ns,
 					    .is_copied = guarded.is_copied};
 		fxt_agent_count(FXT_LOSS_OVERWRITTEN, it->events, it->last_ns);
 		*it = (struct guarded_chunk){.state = HELD};
