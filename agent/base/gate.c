@@ -29,11 +29,15 @@ static void *manager_page;              /* FXT_MANAGER_PAGE; NULL: there is none
 static struct fxt_lock gate_lock;
 static uint32_t wanted;                 /* the categories that are on, unless something is suspended */
 static unsigned suspended;              /* enum fxt_suspension */
+static unsigned counterless;            /* so many threads may not read the processor's counter */
 static bool is_ready;                   /* if the gate is lent, that may be done now */
 /* The manager's page may be in the gate's place. A fork may come at any instruction, so this is set before
  * the page comes, and cleared after it has gone. */
 static bool is_mapped;
 static bool is_advised;                 /* the kernel knows which pages to wipe */
+
+/* True if this thread is one of those. */
+static __thread bool is_counterless __attribute__((tls_model("initial-exec")));
 
 /* Takes gate_lock, where a lock may be taken. Returns whether it was. */
 static bool lock_gate(uint64_t *mask)
@@ -106,6 +110,10 @@ void fxt_gate_own(uint32_t pid)
 	const size_t bytes = (size_t)(fxt_wiped_end - fxt_wiped_begin);
 
 	fxt_lock_reset(&gate_lock);
+	/* In the child of a fork this is the only thread. */
+	counterless = is_counterless;
+	if (!is_counterless)
+		suspended &= ~(unsigned)FXT_SUSPENDED_TSC;
 	/* If the kernel lacks this advice, only the fork handler keeps children out of this buffer, and wipes
 	 * the tables. */
 	if (!is_advised)
@@ -143,6 +151,11 @@ bool fxt_gate_suspend(enum fxt_suspension what)
 	uint64_t mask;
 	bool is_locked = lock_gate(&mask), is_new = !(suspended & what);
 
+	if (what == FXT_SUSPENDED_TSC) {
+		is_new = !is_counterless;
+		counterless += is_new;
+		is_counterless = true;
+	}
 	suspended |= what;
 	settle(fxt_gate_is_lent(), is_locked);
 	unlock_gate(is_locked, mask);
@@ -154,9 +167,33 @@ void fxt_gate_resume(unsigned what)
 	uint64_t mask;
 	bool is_locked = lock_gate(&mask);
 
+	if (what & FXT_SUSPENDED_TSC) {
+		counterless -= is_counterless;
+		is_counterless = false;
+		if (counterless)
+			what &= ~(unsigned)FXT_SUSPENDED_TSC;
+	}
 	suspended &= ~what;
 	settle(fxt_gate_is_lent(), is_locked);
 	unlock_gate(is_locked, mask);
+}
+
+bool fxt_gate_hands_on(void)
+{
+	uint64_t mask;
+	bool is_locked;
+
+	if (!is_counterless)
+		return false;
+	is_locked = lock_gate(&mask);
+	counterless++;
+	unlock_gate(is_locked, mask);
+	return true;
+}
+
+void fxt_gate_inherits(void)
+{
+	is_counterless = true;
 }
 
 static void *map_page(int fd, uint32_t page, int *error)

@@ -48,7 +48,8 @@ void fxt_gate_set(uint32_t categories);
 /* Why the gate is not what it would be otherwise. The child of a fork inherits these, as it inherits what the
  * program has done. */
 enum fxt_suspension {
-	FXT_SUSPENDED_TSC = 1,          /* reading the processor's counter is an error */
+	/* the calling thread may not read the processor's counter; others may */
+	FXT_SUSPENDED_TSC = 1,
 	FXT_SUSPENDED_STRICT = 2,       /* strict seccomp mode */
 	FXT_SUSPENDED_ALL = FXT_SUSPENDED_TSC | FXT_SUSPENDED_STRICT,
 	/* the gate is not lent, because a filter of system calls would not let it be taken back; otherwise
@@ -56,11 +57,16 @@ enum fxt_suspension {
 	FXT_SUSPENDED_LENDING = 4,
 };
 
-/* Closes the gate whatever else is asked for, until fxt_gate_resume() is called for the same reason. Other
- * threads may begin, end and suspend recording meanwhile. Returns false if it was suspended for this reason
- * already. Any context. */
+/* Closes the gate whatever else is asked for, until fxt_gate_resume() is called for the same reason: for
+ * FXT_SUSPENDED_TSC by each thread that has called this. Other threads may begin, end and suspend recording
+ * meanwhile. Returns false if it was suspended for this reason already, or by this thread. Any context. */
 bool fxt_gate_suspend(enum fxt_suspension what);
 void fxt_gate_resume(unsigned what);
+
+/* A thread that may not read the processor's counter makes threads that may not either. It calls this before
+ * it makes one, and the new one calls fxt_gate_inherits() first of all, if this has returned true. */
+bool fxt_gate_hands_on(void);
+void fxt_gate_inherits(void);
 
 /* Keeps page number `page` of the manager's memory `fd`, to be lent the gate, and the page of the manager. A
  * forked child has both, too. The caller may close `fd`. Returns 0, or a negative errno: -EPERM if an access

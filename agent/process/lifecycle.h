@@ -11,10 +11,10 @@
  * not to be traced, or if the trace was started before. Any context. */
 bool fxt_agent_start(const struct fxt_call_names *calls);
 
-/* Records nothing until fxt_gate_resume() is called; `reason` is written to the trace. The program may be
- * about to forbid the instruction or the system calls that the clock is read with. Returns as
+/* Records nothing until fxt_gate_resume() is called; the trace says what is not seen (`unseen`). The program
+ * may be about to forbid the instruction or the system calls that the clock is read with. Returns as
  * fxt_gate_suspend(). Any context. */
-bool fxt_agent_suspend(enum fxt_suspension what, const char *reason);
+bool fxt_agent_suspend(enum fxt_suspension what, const char *unseen);
 
 /* Ends the trace, because the process is about to end normally: writes the records that are still owed, saves
  * a buffer that is in memory, and rewrites a file of up to 4 MiB without its gaps. Any context. */

@@ -54,9 +54,10 @@ static FXT_COLD int prctl_seccomp(word mode, word filter_address, word c, word d
 							\
 	if ((mode) == PR_TSC_SIGSEGV)			\
 		is_new = fxt_agent_suspend(FXT_SUSPENDED_TSC,					\
-			"the program has made reading the TSC an error: nothing is recorded");	\
+			"what the program does while a thread of it may not read the TSC");	\
 	result = call;					\
-	if (result ? is_new : (mode) == PR_TSC_ENABLE)	\
+	/* The child of a vfork has its parent's variables, and changes nothing for its parent. */	\
+	if ((result ? is_new : (mode) == PR_TSC_ENABLE) && !fxt_may_not_lock())			\
 		fxt_gate_resume(FXT_SUSPENDED_TSC);
 
 static FXT_COLD int prctl_tsc(word mode, word b, word c, word d)

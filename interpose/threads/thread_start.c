@@ -43,6 +43,7 @@ struct fxt_start *fxt_start_take(struct fxt_thread *thread, const pthread_attr_t
 {
 	static FXT_LARGE struct fxt_start starts[STARTS];
 	static atomic_uint next;
+	bool hands_on = fxt_gate_hands_on();
 	unsigned tries;
 
 	for (tries = 0; tries < TRIES; tries++) {
@@ -51,6 +52,7 @@ struct fxt_start *fxt_start_take(struct fxt_thread *thread, const pthread_attr_t
 		if (atomic_exchange(&start->in_use, true))
 			continue;
 		start->arg = arg;
+		start->hands_on = hands_on;
 		look_at_stack(start, attr);
 		start->cause = (struct fxt_cause){0};
 		if (thread) {
@@ -74,6 +76,8 @@ static struct fxt_start begin(struct fxt_start *start)
 				.stack_low = start->stack_low, .stack_bytes = start->stack_bytes};
 	struct fxt_thread *self;
 
+	if (start->hands_on)
+		fxt_gate_inherits();
 	atomic_store(&start->in_use, false);
 	begun_here = true;
 	fxt_may_be_real_time(0);

@@ -14,6 +14,7 @@
 /* Says what a new thread begins with. It is in use until the thread has begun. */
 struct fxt_start {
 	atomic_bool in_use;
+	bool hands_on;                  /* fxt_gate_hands_on() */
 	union {
 		void *(*posix)(void *);
 		int (*c11)(void *);
