@@ -36,9 +36,6 @@ struct fxt_lock {
 	atomic_int taken;       /* 0: free; 1: taken; 2: taken, and somebody waits for it */
 };
 
-enum { FXT_FUTEX_WAIT = 0 | 128, FXT_FUTEX_WAKE = 1 | 128 };    /* 128 is FUTEX_PRIVATE_FLAG */
-enum { FXT_FUTEX_WAIT_SHARED = 0 };
-
 /* Waits for a lock that another thread has, and takes it. A waiter first looks for a moment whether the lock
  * becomes free: what it protects takes about a microsecond, and the kernel takes longer to wake a thread
  * where thousands of the program's sleep. Then it sleeps: if it only yielded, a waiter of a real-time policy

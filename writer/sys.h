@@ -280,17 +280,21 @@ static inline int fxt_sys_gettid(void)
 	return (int)FXT_SYSCALL0(SYS_gettid);
 }
 
-/* Returns whether the eight bytes around `at` are mapped. rt_sigprocmask() reads the set before it refuses
- * the operation. The agent makes this call anyway, so a program whose system calls are filtered allows it. */
+/* Operations of futex(). 128 is FUTEX_PRIVATE_FLAG. */
+enum { FXT_FUTEX_WAIT = 0 | 128, FXT_FUTEX_WAKE = 1 | 128, FXT_FUTEX_WAIT_SHARED = 0 };
+
+/* Returns whether the four bytes at `at`, aligned down to such, can be read. futex() reads them before it
+ * compares them, and would wait if they were the number below, but for no time. Our locks make this call, so
+ * a program whose system calls are filtered, and whose locks work (FXT_NO_LOCKS), allows it. */
 static inline bool fxt_sys_can_read(uintptr_t at)
 {
-	const int no_such_how = -1;     /* neither SIG_BLOCK, SIG_UNBLOCK nor SIG_SETMASK */
+	static const struct timespec no_time;
+	const uint32_t unlikely = 0xa5c3f1d7;
+	long result;
 
-	/* aligns to a signal set of the kernel, which is what the kernel reads */
-	at -= at % sizeof(uint64_t);
-	/* NULL would mean that there is no set. */
-	return at &&
-	       FXT_SYSCALL4(SYS_rt_sigprocmask, no_such_how, at, NULL, sizeof(uint64_t)) == -22 /* EINVAL */;
+	at -= at % sizeof(uint32_t);
+	result = FXT_SYSCALL4(SYS_futex, at, FXT_FUTEX_WAIT, unlikely, &no_time);
+	return result == -11 /* EAGAIN */ || result == -110 /* ETIMEDOUT */;
 }
 
 static inline bool fxt_sys_thread_exists(int pid, int tid)

@@ -381,7 +381,7 @@ static void look_at_variable(struct lack *lack, struct fxt_reach *reach, size_t 
 	if (has_name(reach, text, PRELOAD, bytes)) {
 		while (fxt_reaches(reach, text + bytes) && text[bytes])
 			bytes++;
-		lack->readable = reach->readable;
+		lack->readable = fxt_reaches(reach, text + bytes);
 		lack->preload_index = index;
 		lack->preload_bytes = bytes - strlen(PRELOAD);
 		lack->library = lack->readable && names_us(text + strlen(PRELOAD));
@@ -391,7 +391,7 @@ static void look_at_variable(struct lack *lack, struct fxt_reach *reach, size_t 
 	if (!lack->any_order && has_name(reach, text, ASAN, strlen(ASAN))) {
 		for (bytes = strlen(ASAN); fxt_reaches(reach, text + bytes) && text[bytes]; bytes++)
 			;
-		lack->readable = reach->readable;
+		lack->readable = fxt_reaches(reach, text + bytes);
 		lack->asan_index = index;
 		lack->asan_bytes = bytes - strlen(ASAN);
 		lack->any_order = lack->readable && strstr(text, ANY_ORDER);

@@ -37,7 +37,10 @@ static const struct call {
 	uint64_t args[6];
 } calls[] = {
 	{SYS_rt_sigprocmask, {SIG_SETMASK, 1 << 16, 1 << 16, 8}},
+	{SYS_rt_sigprocmask, {SIG_SETMASK, 1 << 16, 0, 8}},
+	{SYS_rt_sigprocmask, {SIG_BLOCK, 0, 1 << 16, 8}},
 	{SYS_futex, {1 << 16, FUTEX_WAIT_PRIVATE, 2}},
+	{SYS_futex, {1 << 16, FUTEX_WAIT_PRIVATE, 2, 1 << 16}},
 	{SYS_futex, {1 << 16, FUTEX_WAKE_PRIVATE, 1}},
 	{SYS_getpid, {0}},
 	{SYS_gettid, {0}},
@@ -233,8 +236,8 @@ struct fxt_before_filter fxt_seccomp_expect(const struct sock_fprog *filter)
 		if (!(forbidden & kind) && !allows(filter, &calls[i]))
 			forbidden |= kind;
 	}
-	if (!filter && fxt_agent_suspend(FXT_SUSPENDED_STRICT, "the program is in strict seccomp mode: "
-							       "nothing is recorded from here on"))
+	if (!filter &&
+	    fxt_agent_suspend(FXT_SUSPENDED_STRICT, "what the program does in strict seccomp mode"))
 		before.suspended = FXT_SUSPENDED_STRICT;
 	if (!filter || forbidden & FXT_NO_LOCKS)
 		forbidden = FXT_FORBIDDEN_END - 1;

@@ -13,7 +13,8 @@ bool fxt_readable(const struct fxt_thread *thread, const void *memory, size_t by
 		return false;
 	if (thread && at >= frame && frame >= thread->stack.low && end <= thread->stack.high)
 		return true;
-	return fxt_sys_can_read(at) && fxt_sys_can_read(end - 1);
+	return fxt_sys_can_read(at) &&
+	       (at / FXT_PAGE_BYTES == (end - 1) / FXT_PAGE_BYTES || fxt_sys_can_read(end - 1));
 }
 
 int64_t fxt_time_ns(const struct fxt_thread *thread, const struct timespec *time)

@@ -1,25 +1,15 @@
 /* Finds the length of strings that the program gave to a call which then failed. Wrappers call this, in any
  * context. */
+#include "agent/base/reach.h"
 #include "interpose.h"
-
-/* Returns whether the eight bytes around `address`, which lie in one page, can be read. */
-static bool is_mapped(const struct fxt_thread *thread, const char *address)
-{
-	return fxt_readable(thread, address - (uintptr_t)address % sizeof(uint64_t), sizeof(uint64_t));
-}
 
 size_t fxt_text_bytes_checked(const struct fxt_thread *thread, const char *text)
 {
-	size_t bytes = 0, here, n;
+	uintptr_t at = (uintptr_t)text, frame = (uintptr_t)__builtin_frame_address(0);
+	/* What lies on the stack above this frame is there. */
+	struct fxt_reach reach = {.is_known = thread && at >= frame && frame >= thread->stack.low &&
+					      at <= thread->stack.high &&
+					      thread->stack.high - at >= FXT_TEXT_MAX_BYTES};
 
-	while (text && bytes < FXT_TEXT_MAX_BYTES && is_mapped(thread, text + bytes)) {
-		here = FXT_PAGE_BYTES - (uintptr_t)(text + bytes) % FXT_PAGE_BYTES;
-		if (here > FXT_TEXT_MAX_BYTES - bytes)
-			here = FXT_TEXT_MAX_BYTES - bytes;
-		n = strnlen(text + bytes, here);
-		bytes += n;
-		if (n < here)
-			break;
-	}
-	return bytes;
+	return text ? fxt_reaches_text(&reach, text, FXT_TEXT_MAX_BYTES) : 0;
 }

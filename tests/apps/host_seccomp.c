@@ -17,6 +17,9 @@
  *	least				all calls but write and exit_group kill
  *	strict				all calls but read, write and _exit kill
  *	tsc				reading the processor's counter is an error, for a time
+ *	tscs				likewise, in threads that are made at random, which make children; the
+ *					program has to end, and what it does meanwhile is not recorded
+ *	how				operations of rt_sigprocmask and futex that there are not kill
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,12 +33,14 @@
 #include <sys/syscall.h>
 
 #include "host.h"
+#include "random.h"
 
 enum { CROWD = 100 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_barrier_t barrier;
 static unsigned long rounds;
+static uint32_t own_pid;
 
 #define FORBID(call)                                            \
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1),  \
@@ -294,6 +299,66 @@ static void forbid_counter(void)
 #endif
 }
 
+/* What threads do that may not read the counter: they use the heap and a lock, make threads and children that
+ * may not either, and in the end may read it again. */
+static void *lose_counter(void *argument)
+{
+	uintptr_t depth = (uintptr_t)argument;
+	pthread_t threads[2];
+	unsigned i, count;
+	pid_t child;
+
+	random_seed(depth * 1000 + (uint64_t)syscall(SYS_gettid));
+#if defined(__x86_64__)
+	for (i = 0; i < 1 + random_below(4); i++) {
+		need(!prctl(PR_SET_TSC, random_below(3) ? PR_TSC_SIGSEGV : PR_TSC_ENABLE, 0, 0, 0));
+		allocate(100);
+		pthread_mutex_lock(&mutex);
+		pthread_mutex_unlock(&mutex);
+		count = depth ? random_below(3) : 0;
+		for (unsigned k = 0; k < count; k++)
+			need(!pthread_create(&threads[k], NULL, lose_counter, (void *)(depth - 1)));
+		child = random_below(3) ? 0 : fork();
+		if (child < 0 || (child == 0 && (uint32_t)getpid() != own_pid)) {
+			allocate(1000);
+			need(!prctl(PR_SET_TSC, PR_TSC_ENABLE, 0, 0, 0));
+			allocate(1000);
+			_exit(0);
+		}
+		need(!child || waitpid(child, NULL, 0) == child);
+		for (unsigned k = 0; k < count; k++)
+			need(!pthread_join(threads[k], NULL));
+	}
+	need(!prctl(PR_SET_TSC, PR_TSC_ENABLE, 0, 0, 0));
+#endif
+	allocate(100);
+	return NULL;
+}
+
+/* Refuses what there is not among operations: those would be questions that somebody asks of the kernel. */
+static void look_at_operations(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_rt_sigprocmask, 0, 4),
+		LOAD_ARGUMENT(0),
+		BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, SIG_SETMASK, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_DATA),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_futex, 0, 4),
+		LOAD_ARGUMENT(1),
+		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, ~(uint32_t)(15 | 128 | 256), 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_DATA),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+
+	install(SECCOMP_RET_KILL_PROCESS, false, code, sizeof(code) / sizeof(*code));
+	/* These fail, and the agent looks at what it was given. */
+	need(link("/nowhere/at/all", "/nowhere/else") && rename("/nowhere/at/all", "/nowhere/else") &&
+	     rename((const char *)1, "/nowhere"));
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -302,6 +367,7 @@ int main(int argc, char **argv)
 	int i;
 
 	rounds = argc > 2 ? strtoul(argv[2], NULL, 0) : 0;
+	own_pid = (uint32_t)getpid();
 	/* After this the heap has what work() and printing need, and needs no mapping. */
 	allocate(60000);
 	if (threads) {
@@ -316,6 +382,10 @@ int main(int argc, char **argv)
 		strict();
 	else if (!strcmp(what, "tsc"))
 		forbid_counter();
+	else if (!strcmp(what, "tscs"))
+		lose_counter((void *)2);
+	else if (!strcmp(what, "how"))
+		look_at_operations();
 	else if (!strcmp(what, "allow"))
 		forbid_next_to_nothing();
 	else if (!strcmp(what, "requests"))
