@@ -84,6 +84,7 @@ AGENT_SOURCES = \
 	agent/stacks/stack_walk.c \
 	agent/stacks/stack_walk.h \
 	agent/stacks/unwind.c \
+	agent/stacks/table_cursor.h \
 	agent/stacks/unwind.h \
 	agent/emit/call_stack.c \
 	agent/emit/call_stack.h \

@@ -303,7 +303,7 @@ START_TEST(damaged_tables_are_only_read)
 	copy = guarded(bytes);
 	memcpy(copy, whole.low, (size_t)(whole.high - whole.low));
 	code = (uintptr_t)copy + ((uintptr_t)look - (uintptr_t)whole.low);
-	tables = (struct fxt_unwind_tables){copy + header, copy, copy + bytes};
+	tables = (struct fxt_unwind_tables){.header = copy + header, .low = copy, .high = copy + bytes};
 	ck_assert_int_eq(fxt_unwind_rule(&tables, code, &rule), FXT_UNWIND_RULE);
 	for (i = 0; i < DAMAGES; i++) {
 		at = header + draw((unsigned)(bytes - header));
@@ -325,7 +325,8 @@ START_TEST(damaged_tables_are_only_read)
 		uint8_t *end = guarded(bytes - less);
 
 		memcpy(end, copy, bytes - less);
-		tables = (struct fxt_unwind_tables){end + header, end, end + bytes - less};
+		tables = (struct fxt_unwind_tables){
+			.header = end + header, .low = end, .high = end + bytes - less};
 		fxt_unwind_rule(&tables, (uintptr_t)end + (code - (uintptr_t)copy) + draw(4096), &rule);
 		unmap_guarded(end, bytes - less);
 	}

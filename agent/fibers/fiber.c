@@ -28,7 +28,7 @@ static bool is_going_on(const struct fxt_thread *thread, const struct fxt_fiber 
 
 /* Says whether the function with this frame was called, at any distance, by the one that the fiber's
  * last entry is of. */
-static enum fxt_reach is_called_by_last(const struct fxt_fiber *fiber)
+static enum fxt_frame_reach is_called_by_last(const struct fxt_fiber *fiber)
 {
 	const struct fxt_fiber_call *call = fiber->open - 1;
 	uintptr_t frame = call->frame;
@@ -42,7 +42,7 @@ static enum fxt_reach is_called_by_last(const struct fxt_fiber *fiber)
 }
 
 /* Says whether the function lies on the fiber's stack, below all frames that were seen of it. */
-static enum fxt_reach is_same_stack(const struct fxt_fiber *fiber)
+static enum fxt_frame_reach is_same_stack(const struct fxt_fiber *fiber)
 {
 	if (fiber->open > fiber->calls)
 		return is_called_by_last(fiber);

@@ -48,8 +48,8 @@ static bool is_allocator(uintptr_t address, const struct fxt_module *module)
 	if (is_ours(module) ||
 	    begins_with_any(module->name, strlen(module->name), libraries, COUNT(libraries)))
 		return true;
-	name = fxt_symbol_name(address, &bytes);
-	return begins_with_any(name, bytes, functions, COUNT(functions));
+	name = fxt_symbol_text(address, &bytes);
+	return name && begins_with_any(name, bytes, functions, COUNT(functions));
 }
 
 enum fxt_code_kind fxt_allocator_code(uintptr_t address)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "agent/base/reach.h"
 #include "writer/apart.h"
 #include "writer/sys.h"
 
@@ -40,6 +41,9 @@ static const void *inside(const struct fxt_image *file, uint64_t offset, uint64_
 	return offset <= file->bytes && bytes <= file->bytes - offset ? file->base + offset : NULL;
 }
 
+/* What can be read of the file that is being read: somebody may be cutting it off. */
+static struct fxt_reach reach;
+
 /* Takes the entry with this number out of a table of the file, whose entries may lie at any address. Returns
  * false if the file ends before it. */
 static bool take_entry(const struct fxt_image *file, uint64_t table, uint64_t number, void *entry,
@@ -47,9 +51,10 @@ static bool take_entry(const struct fxt_image *file, uint64_t table, uint64_t nu
 {
 	const char *from = table <= file->bytes ? inside(file, table + number * bytes, bytes) : NULL;
 
-	if (from)
-		memcpy(entry, from, bytes);
-	return from;
+	if (!from || !fxt_reaches_all(&reach, from, bytes))
+		return false;
+	memcpy(entry, from, bytes);
+	return true;
 }
 
 static bool take_section(const struct fxt_image *file, const Elf64_Ehdr *header, uint32_t number,
@@ -87,10 +92,10 @@ static void take_symbols(struct fxt_module *module, const struct fxt_image *file
 		return;
 	symbols = fxt_sys_memory(bytes);
 	other = fxt_sys_memory(bytes);
-	for (i = 0; symbols && other && i < count; i++) {
+	for (i = 0; symbols && other && i < count &&
+		    take_entry(file, table->sh_offset, i, &symbol, sizeof(symbol)); i++) {
 		unsigned type;
 
-		take_entry(file, table->sh_offset, i, &symbol, sizeof(symbol));
 		type = ELF64_ST_TYPE(symbol.st_info);
 		/* Functions are taken, and variables whose end is known. */
 		if ((type == STT_FUNC || (type == STT_OBJECT && symbol.st_size)) &&
@@ -122,8 +127,8 @@ static void find_bias(struct fxt_module *module)
 	static Elf64_Phdr segment;
 	unsigned i;
 
-	for (i = 0; i < module->header->e_phnum &&
-		    take_entry(&module->file, module->header->e_phoff, i, &segment, sizeof(segment)); i++) {
+	for (i = 0; i < module->header.e_phnum &&
+		    take_entry(&module->file, module->header.e_phoff, i, &segment, sizeof(segment)); i++) {
 		uint64_t start = segment.p_offset & ~UINT64_C(4095);
 
 		if (segment.p_type == PT_LOAD && module->offset >= start &&
@@ -155,13 +160,13 @@ static const char *map_apart(int fd, size_t bytes)
 	return file;
 }
 
-/* Reads the symbols of a module's file. The file stays mapped, because names point into it, and have to
- * survive dlclose and an upgrade of the file. */
+/* Reads the symbols of a module's file. The file stays mapped, because names are read there when they are
+ * needed. */
 static long read_module(void *argument)
 {
 	struct fxt_module *module = argument;
 	int fd = fxt_sys_open(module->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
-	const Elf64_Ehdr *header;
+	static Elf64_Ehdr header;
 	static Elf64_Shdr table;
 	struct fxt_image file = {0};
 	struct stat status;
@@ -169,7 +174,7 @@ static long read_module(void *argument)
 	if (fd < 0)
 		return 0;
 	if (!fxt_sys_fstat(fd, &status) && S_ISREG(status.st_mode) &&
-	    status.st_size > (off_t)sizeof(*header)) {
+	    status.st_size > (off_t)sizeof(header)) {
 		if (was_read_before(module, &status)) {
 			fxt_sys_close(fd);
 			find_bias(module);
@@ -184,16 +189,15 @@ static long read_module(void *argument)
 	fxt_sys_close(fd);
 	module->symbols = NULL;
 	module->count = 0;
-	if (!file.base)
-		return 0;
-	header = (const Elf64_Ehdr *)file.base;
-	if (memcmp(header->e_ident, ELFMAG, SELFMAG) || header->e_ident[EI_CLASS] != ELFCLASS64)
+	reach = (struct fxt_reach){0};
+	if (!file.base || !take_entry(&file, 0, 0, &header, sizeof(header)) ||
+	    memcmp(header.e_ident, ELFMAG, SELFMAG) || header.e_ident[EI_CLASS] != ELFCLASS64)
 		return 0;
 	module->file = file;
 	module->header = header;
 	find_bias(module);
-	if (find_table(&file, header, SHT_SYMTAB, &table) || find_table(&file, header, SHT_DYNSYM, &table))
-		take_symbols(module, &file, header, &table);
+	if (find_table(&file, &header, SHT_SYMTAB, &table) || find_table(&file, &header, SHT_DYNSYM, &table))
+		take_symbols(module, &file, &header, &table);
 	return 0;
 }
 

@@ -30,7 +30,7 @@ struct fxt_module {
 	ino_t inode;
 	struct timespec changed;
 	struct fxt_image file;
-	const Elf64_Ehdr *header;
+	Elf64_Ehdr header;              /* a copy: the file may be cut off later */
 	uintptr_t bias;                 /* address in memory less address in the file */
 	struct fxt_symbol *symbols;     /* sorted by address */
 	size_t count;

@@ -8,6 +8,7 @@
 
 #include "agent/base/growing_table.h"
 #include "agent/base/loaded.h"
+#include "agent/base/reach.h"
 #include "module.h"
 #include "writer/apart.h"
 #include "writer/fxt_encode.h"
@@ -18,7 +19,7 @@ enum {
 	MAPS_BYTES = 8192,              /* longer lines of /proc/self/maps are left out */
 	PATH_BYTES = 4096,
 	PATHS_BYTES = 16 << 10,         /* room for the paths of most processes */
-	TEXT_BYTES = 16 << 20,          /* as much room there may be for names that stand in no file */
+	TEXT_BYTES = 64 << 20,          /* as much room there may be for names */
 };
 
 static struct fxt_growing_table module_table = {.most_bytes = MAX_MODULES * sizeof(struct fxt_module)};
@@ -91,8 +92,7 @@ static const char *keep_text(const char *text)
 	return memcpy(kept, text, bytes);
 }
 
-/* Takes a module's addresses away. The symbols that were read stay, because names point into them, and the
- * file may come back. */
+/* Takes a module's addresses away. The symbols that were read stay, because the file may come back. */
 static void remove_module(struct fxt_module *module)
 {
 	module->low = module->high = module->code_low = module->code_high = 0;
@@ -337,13 +337,14 @@ static const struct fxt_symbol *find_symbol(const struct fxt_module *module, uin
 	return NULL;
 }
 
-/* Returns a symbol's name, and sets its length without the version that the linker may have appended:
- * read@@GLIBC_2.2.5. */
+/* Returns a symbol's name in its file, and sets its length without the version that the linker may have
+ * appended: read@@GLIBC_2.2.5. The length is 0 if the name cannot be read any more. */
 static const char *name_of(const struct fxt_module *module, const struct fxt_symbol *symbol, size_t *bytes)
 {
 	const char *text = module->strings + symbol->name, *version;
+	struct fxt_reach reach = {0};
 
-	*bytes = strnlen(text, module->strings_bytes - symbol->name);
+	*bytes = fxt_reaches_text(&reach, text, module->strings_bytes - symbol->name);
 	version = memchr(text, '@', *bytes);
 	if (version && version > text)
 		*bytes = (size_t)(version - text);
@@ -375,37 +376,51 @@ static const char *made_name(const char *module, uintptr_t offset, size_t *bytes
 	return out;
 }
 
-/* Returns the name as UTF-8, which the trace requires. Symbol names may be any bytes. */
-static const char *clean(const char *text, size_t *bytes)
+/* Returns a copy of a name that stands in a file, as UTF-8, which the trace requires: symbol names may be any
+ * bytes. Returns NULL if there is no room. */
+static const char *copy_of(const char *text, size_t *bytes)
 {
-	char *out;
-	size_t i;
+	char *out = *bytes ? room_for_text(*bytes) : NULL;
 
-	for (i = 0; i < *bytes && !(text[i] & 0x80); i++)
-		;
-	if (i == *bytes)
-		return text;
-	out = room_for_text(*bytes);
 	if (!out)
-		return made_name("", 0, bytes);
+		return NULL;
 	*bytes = fxt_utf8_clean(out, text, *bytes, *bytes);
 	texts_used += *bytes;
 	return out;
 }
 
-const char *fxt_symbol_name(uintptr_t address, size_t *bytes)
+static bool is_ascii(const char *text, size_t bytes)
+{
+	size_t i;
+
+	for (i = 0; i < bytes; i++)
+		if (text[i] & 0x80)
+			return false;
+	return true;
+}
+
+const char *fxt_symbol_text(uintptr_t address, size_t *bytes)
 {
 	const struct fxt_module *module = with_symbols(find_module(address));
-	const struct fxt_symbol *symbol;
-	const char *text;
+	const struct fxt_symbol *symbol = module ? find_symbol(module, address - module->bias) : NULL;
+	const char *text = symbol ? name_of(module, symbol, bytes) : NULL;
 
+	return text && *bytes ? text : NULL;
+}
+
+const char *fxt_symbol_name(uintptr_t address, size_t *bytes)
+{
+	const char *text = fxt_symbol_text(address, bytes);
+	const struct fxt_module *module = module_at(address);
+
+	/* Whoever keeps the name needs no file, which may be cut off, or be another one. */
+	if (text)
+		text = copy_of(text, bytes);
+	if (text)
+		return text;
 	if (!module)
 		return made_name("", address, bytes);
-	symbol = find_symbol(module, address - module->bias);
-	if (!symbol)
-		return made_name(module->name, module->name[0] ? address - module->bias : address, bytes);
-	text = name_of(module, symbol, bytes);
-	return clean(text, bytes);
+	return made_name(module->name, module->name[0] ? address - module->bias : address, bytes);
 }
 
 const char *fxt_symbol_file_name(uintptr_t address)
@@ -432,7 +447,6 @@ const char *fxt_symbol_known_name(uintptr_t address, size_t *bytes)
 	const struct fxt_symbol *symbol;
 	struct fxt_module copy;
 	const char *text;
-	size_t i;
 
 	if (!module)
 		return NULL;
@@ -452,10 +466,7 @@ const char *fxt_symbol_known_name(uintptr_t address, size_t *bytes)
 		return NULL;
 	text = name_of(&copy, symbol, bytes);
 	/* Names that have to be cleaned have another text. */
-	for (i = 0; i < *bytes; i++)
-		if (text[i] & 0x80)
-			return NULL;
-	return text;
+	return *bytes && is_ascii(text, *bytes) ? text : NULL;
 }
 
 const char *fxt_symbol_object_name(uintptr_t address, uintptr_t place, size_t *bytes, uint32_t *offset)
@@ -471,7 +482,7 @@ const char *fxt_symbol_object_name(uintptr_t address, uintptr_t place, size_t *b
 	/* Code is not an object. */
 	if (!symbol || (address >= module->code_low && address < module->code_high))
 		return NULL;
-	text = name_of(module, symbol, bytes);
 	*offset = (uint32_t)(address - module->bias - symbol->address);
-	return clean(text, bytes);
+	text = name_of(module, symbol, bytes);
+	return *bytes && is_ascii(text, *bytes) ? text : copy_of(text, bytes);
 }

@@ -19,6 +19,10 @@ struct fxt_module;
  * process. The caller holds the lock of the function table. */
 const char *fxt_symbol_name(uintptr_t address, size_t *bytes);
 
+/* Returns the name of the function where it stands in its file, for use at once: the file may be cut off
+ * later. It may be any bytes. Returns NULL if there is none. The caller holds the lock. */
+const char *fxt_symbol_text(uintptr_t address, size_t *bytes);
+
 /* Returns the name, without directories, of the file that `address` lies in; "" if it lies in none that is
  * known. The caller holds the lock. */
 const char *fxt_symbol_file_name(uintptr_t address);
@@ -33,8 +37,8 @@ struct fxt_code_file {
 void fxt_symbol_file(uintptr_t address, struct fxt_code_file *file);
 
 /* Returns the name of the function at `address` if the symbols of its file have been read already,
- * otherwise NULL. It needs neither the lock nor a system call, and takes some 300 nanoseconds. Any
- * context. */
+ * otherwise NULL. The name is for use at once: see fxt_symbol_text(). It needs no lock, and takes less
+ * than a microsecond. Any context. */
 const char *fxt_symbol_known_name(uintptr_t address, size_t *bytes);
 
 /* Returns the name of the global variable that `address` lies in, and in `*offset` how far behind its

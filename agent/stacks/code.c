@@ -51,6 +51,20 @@ struct fxt_code_module *fxt_code_module(unsigned number)
 	return module_list() + (number - 1);
 }
 
+/* Finds the program headers of the module whose first bytes are at `header`. Returns false if they are not in
+ * its first page, or cannot be read. */
+static bool find_segments(const Elf64_Ehdr *header, const Elf64_Phdr **segments, size_t *count)
+{
+	if (!fxt_sys_can_read((uintptr_t)header) || memcmp(header->e_ident, ELFMAG, SELFMAG) ||
+	    header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_phentsize != sizeof(Elf64_Phdr) ||
+	    header->e_phoff % _Alignof(Elf64_Phdr) || header->e_phoff > HEADER_BYTES ||
+	    header->e_phnum > (HEADER_BYTES - header->e_phoff) / sizeof(Elf64_Phdr))
+		return false;
+	*segments = (const Elf64_Phdr *)((const char *)header + header->e_phoff);
+	*count = header->e_phnum;
+	return true;
+}
+
 #ifdef DLFO_STRUCT_HAS_EH_DBASE
 
 /* A module as the loader describes it, with its program headers. */
@@ -71,7 +85,8 @@ static void find_program(struct found *found)
 	const Elf64_Phdr *segments = (const Elf64_Phdr *)getauxval(AT_PHDR);
 	size_t count = getauxval(AT_PHNUM), i;
 
-	if (*found->in.dlfo_link_map->l_name || !segments || getauxval(AT_PHENT) != sizeof(*segments))
+	if (*found->in.dlfo_link_map->l_name || getauxval(AT_PHENT) != sizeof(*segments) || !count ||
+	    !fxt_sys_can_read((uintptr_t)segments) || !fxt_sys_can_read((uintptr_t)(segments + count) - 1))
 		return;
 	for (i = 0; i < count; i++)
 		if (segments[i].p_type == PT_GNU_EH_FRAME && (uintptr_t)found->in.dlfo_eh_frame ==
@@ -83,29 +98,42 @@ static void find_program(struct found *found)
 
 static bool find_module(uintptr_t address, struct found *found)
 {
-	const Elf64_Ehdr *header;
-
-	if (!_dl_find_object || _dl_find_object((void *)address, &found->in))
-		return false;
 	found->count = 0;
-	header = found->in.dlfo_map_start;
-	if ((uintptr_t)found->in.dlfo_map_end - (uintptr_t)header < HEADER_BYTES ||
-	    memcmp(header->e_ident, ELFMAG, SELFMAG) || header->e_ident[EI_CLASS] != ELFCLASS64 ||
-	    header->e_phentsize != sizeof(Elf64_Phdr) || header->e_phoff % _Alignof(Elf64_Phdr) ||
-	    header->e_phoff > HEADER_BYTES ||
-	    header->e_phnum > (HEADER_BYTES - header->e_phoff) / sizeof(Elf64_Phdr)) {
+	return _dl_find_object && !_dl_find_object((void *)address, &found->in);
+}
+
+/* Finds the program headers of a module that was found. There may be none that can be read. */
+static void find_headers(struct found *found)
+{
+	if ((uintptr_t)found->in.dlfo_map_end - (uintptr_t)found->in.dlfo_map_start < HEADER_BYTES ||
+	    !find_segments(found->in.dlfo_map_start, &found->segments, &found->count))
 		find_program(found);
-		return true;
+}
+
+/* Finds the unwind tables of a module whose headers were found. */
+static bool find_tables(const struct found *found, struct fxt_unwind_tables *tables)
+{
+	return fxt_unwind_find(found->segments, found->count, found->in.dlfo_link_map->l_addr, tables);
+}
+
+const Elf64_Phdr *fxt_code_segments(const struct link_map *object, size_t *count)
+{
+	const Elf64_Phdr *segments;
+	struct found found;
+
+	if (find_module((uintptr_t)object->l_ld, &found)) {
+		find_headers(&found);
+		*count = found.count;
+		return found.count ? found.segments : NULL;
 	}
-	found->segments = (const Elf64_Phdr *)((const char *)header + header->e_phoff);
-	found->count = header->e_phnum;
-	return true;
+	return find_segments((const Elf64_Ehdr *)object->l_addr, &segments, count) ? segments : NULL;
 }
 
 /* Copies the build id of a module, which stands in one of its notes. */
 static void read_build_id(const struct found *found, struct fxt_code_module *module)
 {
 	enum { NAME_BYTES = 4 };
+	struct fxt_reach reach = {0};
 	size_t i;
 
 	for (i = 0; i < found->count; i++) {
@@ -113,7 +141,8 @@ static void read_build_id(const struct found *found, struct fxt_code_module *mod
 		const char *at = (const char *)(module->bias + segment->p_vaddr),
 			   *end = at + segment->p_filesz;
 
-		while (segment->p_type == PT_NOTE && (size_t)(end - at) > sizeof(Elf64_Nhdr)) {
+		while (segment->p_type == PT_NOTE && (size_t)(end - at) > sizeof(Elf64_Nhdr) &&
+		       fxt_reaches_all(&reach, at, sizeof(Elf64_Nhdr))) {
 			const Elf64_Nhdr *note = (const void *)at;
 			const char *name = at + sizeof(*note);
 			size_t name_bytes = ((size_t)note->n_namesz + 3) & ~(size_t)3,
@@ -122,7 +151,9 @@ static void read_build_id(const struct found *found, struct fxt_code_module *mod
 			if (name_bytes + bytes > (size_t)(end - name))
 				break;
 			if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == NAME_BYTES &&
-			    !memcmp(name, "GNU", NAME_BYTES) && note->n_descsz <= FXT_BUILD_ID_MOST) {
+			    note->n_descsz <= FXT_BUILD_ID_MOST &&
+			    fxt_reaches_all(&reach, name, name_bytes + bytes) &&
+			    !memcmp(name, "GNU", NAME_BYTES)) {
 				memcpy(module->build_id, name + name_bytes, note->n_descsz);
 				module->build_id_bytes = (uint8_t)note->n_descsz;
 				return;
@@ -148,11 +179,12 @@ static struct fxt_code_module *modules_with(unsigned count)
 }
 
 /* Returns the number of a module, which is entered if it is new; 0: there is no room. */
-static unsigned number_of(const struct found *found)
+static unsigned number_of(struct found *found)
 {
 	unsigned count = atomic_load_explicit(&module_count, memory_order_acquire), i;
 	struct fxt_code_module *list = modules_with(count), *module;
 	uintptr_t low = (uintptr_t)found->in.dlfo_map_start;
+	struct fxt_unwind_tables tables;
 
 	if (!list)
 		return 0;
@@ -165,31 +197,56 @@ static unsigned number_of(const struct found *found)
 	i = atomic_fetch_add(&module_count, 1);
 	if (!modules_with(i))
 		return 0;
+	find_headers(found);
 	module = &list[i];
 	module->high = (uintptr_t)found->in.dlfo_map_end;
 	module->map = found->in.dlfo_link_map;
 	module->bias = module->map->l_addr;
 	module->is_program = !*module->map->l_name;
 	read_build_id(found, module);
+	if (find_tables(found, &tables)) {
+		module->table_low = tables.low;
+		module->table_high = tables.high;
+		module->table_header = tables.header;
+	}
 	atomic_store_explicit(&module->low, low, memory_order_release);
 	return i + 1;
 }
+
+#if defined(__x86_64__)
+
+/* Says in *tables where the unwind tables of a module are. Those of a module that is entered are known.
+ * Returns false if it has none. */
+static bool tables_of(struct found *found, unsigned number, struct fxt_unwind_tables *tables)
+{
+	const struct fxt_code_module *module = number ? fxt_code_module(number) : NULL;
+
+	if (!module) {
+		find_headers(found);
+		return find_tables(found, tables);
+	}
+	*tables = (struct fxt_unwind_tables){
+		.header = module->table_header, .low = module->table_low, .high = module->table_high};
+	return tables->header;
+}
+
+#endif
 
 /* Finds out about the code that returns to `place`. */
 static struct fxt_code learn(uintptr_t place)
 {
 	struct fxt_code code = {.how = FXT_UNWIND_NONE};
+#if defined(__x86_64__)
 	struct fxt_unwind_tables tables;
+#endif
 	struct found found;
 
 	if (!find_module(place - 1, &found))
 		return code;
 	code.module = (uint16_t)number_of(&found);
 #if defined(__x86_64__)
-	if (fxt_unwind_find(found.segments, found.count, found.in.dlfo_link_map->l_addr, &tables))
+	if (tables_of(&found, code.module, &tables))
 		code.how = (uint8_t)fxt_unwind_rule(&tables, place - 1, &code.rule);
-#else
-	(void)tables;
 #endif
 	return code;
 }
@@ -224,6 +281,13 @@ void fxt_code_unloaded(void)
 }
 
 #else
+
+const Elf64_Phdr *fxt_code_segments(const struct link_map *object, size_t *count)
+{
+	const Elf64_Phdr *segments;
+
+	return find_segments((const Elf64_Ehdr *)object->l_addr, &segments, count) ? segments : NULL;
+}
 
 /* This C library cannot tell which module an address is in. */
 static struct fxt_code learn(uintptr_t place)

@@ -25,6 +25,8 @@ struct fxt_code_module {
 	uintptr_t high;
 	uintptr_t bias;                 /* how far the module lies in memory from its own addresses */
 	const struct link_map *map;     /* the loader's entry; the program may have unloaded it since */
+	/* where its unwind tables are (struct fxt_unwind_tables); NULL: it has none */
+	const uint8_t *table_header, *table_low, *table_high;
 	bool is_program;
 	_Atomic bool is_gone;
 	uint8_t build_id[FXT_BUILD_ID_MOST];
@@ -57,6 +59,10 @@ static inline int32_t fxt_code_offset(uint64_t word, unsigned shift)
 
 	return (int32_t)bits >> (32 - FXT_CODE_OFFSET_BITS);
 }
+
+/* Returns the program headers of an object of the loader's, which stand in memory, and sets their number;
+ * NULL if they cannot be read. An object's own addresses need not begin with its headers. */
+const Elf64_Phdr *fxt_code_segments(const struct link_map *object, size_t *count);
 
 /* Returns what is known of the code that returns to `place`, as a word. */
 uint64_t fxt_code_word(uintptr_t place);

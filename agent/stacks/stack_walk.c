@@ -75,7 +75,9 @@ static bool is_behind_call(uintptr_t place, const struct fxt_code_module *module
 	const uint8_t *code = (const uint8_t *)place;
 	int bytes;
 
-	if (place - module->low < LONGEST)
+	/* The program may have code that cannot be read. */
+	if (place - module->low < LONGEST || !fxt_sys_can_read(place - LONGEST) ||
+	    !fxt_sys_can_read(place - 1))
 		return false;
 	if (code[-CALL_BYTES] == CALL)
 		return true;
@@ -91,7 +93,8 @@ static bool is_signal_return(uintptr_t place)
 {
 	static const uint8_t code[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
 
-	return !memcmp((const void *)place, code, sizeof(code));
+	return fxt_sys_can_read(place) && fxt_sys_can_read(place + sizeof(code) - 1) &&
+	       !memcmp((const void *)place, code, sizeof(code));
 }
 
 /* Goes from a handler to the code that the signal has interrupted, whose registers lie on the stack. That
@@ -265,7 +268,7 @@ static bool leave_handler(struct bounds *bounds, unsigned *asked, struct fxt_fra
 
 /* Walks from `*at` until a function is left whose frame reaches down to `frame` or below. Returns
  * FXT_REACH_YES if there is one; `*at` is its caller's then. */
-static enum fxt_reach walk_beyond(uintptr_t frame, struct fxt_frame *at)
+static enum fxt_frame_reach walk_beyond(uintptr_t frame, struct fxt_frame *at)
 {
 	/* The page of a frame that lives is there. */
 	struct bounds bounds = {at->sp, (at->sp | (PAGE_BYTES - 1)) + 1};
@@ -298,10 +301,10 @@ static enum fxt_reach walk_beyond(uintptr_t frame, struct fxt_frame *at)
 	return FXT_REACH_UNKNOWN;
 }
 
-enum fxt_reach fxt_stack_reaches(const uintptr_t *own, uintptr_t frame, uintptr_t place)
+enum fxt_frame_reach fxt_stack_reaches(const uintptr_t *own, uintptr_t frame, uintptr_t place)
 {
 	struct fxt_frame at = {own[1], (uintptr_t)(own + 2), own[0]};
-	enum fxt_reach reach = walk_beyond(frame, &at);
+	enum fxt_frame_reach reach = walk_beyond(frame, &at);
 
 	/* A guess that leads to the right place was right. */
 	if (reach != FXT_REACH_NOT && at.sp > frame + sizeof(uintptr_t) && at.place == place)
@@ -309,7 +312,7 @@ enum fxt_reach fxt_stack_reaches(const uintptr_t *own, uintptr_t frame, uintptr_
 	return reach == FXT_REACH_YES ? FXT_REACH_NOT : reach;
 }
 
-enum fxt_reach fxt_stack_goes_beyond(const uintptr_t *own, uintptr_t at)
+enum fxt_frame_reach fxt_stack_goes_beyond(const uintptr_t *own, uintptr_t at)
 {
 	struct fxt_frame frame = {own[1], (uintptr_t)(own + 2), own[0]};
 

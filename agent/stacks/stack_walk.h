@@ -25,7 +25,7 @@ void fxt_stack_walk(const struct fxt_thread *thread, const uintptr_t *own, unsig
 		    struct fxt_walk *walk);
 
 /* Says whether a call led to the present function. */
-enum fxt_reach {
+enum fxt_frame_reach {
 	FXT_REACH_NOT,                  /* the stack ends before, or other calls lie there */
 	FXT_REACH_YES,
 	FXT_REACH_UNKNOWN,              /* some code on the way has no rule */
@@ -34,10 +34,10 @@ enum fxt_reach {
 /* Finds out whether a frame that lies on the stack at `frame` or just above, and returns to `place`, is
  * that of a caller of a function of this library. `own` is as above. Nothing is known of the stack: the
  * memory need not be there, and may have any contents. */
-enum fxt_reach fxt_stack_reaches(const uintptr_t *own, uintptr_t frame, uintptr_t place);
+enum fxt_frame_reach fxt_stack_reaches(const uintptr_t *own, uintptr_t frame, uintptr_t place);
 
 /* Says whether a caller of the present function has a frame that reaches beyond `at`. */
-enum fxt_reach fxt_stack_goes_beyond(const uintptr_t *own, uintptr_t at);
+enum fxt_frame_reach fxt_stack_goes_beyond(const uintptr_t *own, uintptr_t at);
 
 /* Returns where the frame ends that lies on the stack at `frame` or just above: the stack pointer of the
  * function's caller behind the call. Returns 0 if that is not known. */

@@ -3,7 +3,8 @@
 #include "unwind.h"
 
 #include <stddef.h>
-#include <string.h>
+
+#include "table_cursor.h"
 
 /* The numbers that DWARF gives to the registers of x86_64. */
 enum { REGISTER_FP = 6, REGISTER_SP = 7, REGISTER_RETURN = 16 };
@@ -57,62 +58,7 @@ enum { OP_DEREF = 0x06, OP_FP_PLUS = 0x76 };
  * Larger frames than RULE_MOST bytes do not fit into a packed rule (code.c). */
 enum { REMEMBERED_MAX = 4, RULE_MOST = 1 << 22 };
 
-/* -- Reading ------------------------------------------------------------------------------------- */
-
-/* A place in the tables. Reading behind `end` gives 0 and sets `has_failed`, for good. */
-struct cursor {
-	const uint8_t *at, *end;
-	bool has_failed;
-};
-
-static uint64_t take(struct cursor *c, size_t bytes)
-{
-	uint64_t value = 0;
-
-	if (c->has_failed || (size_t)(c->end - c->at) < bytes) {
-		c->has_failed = true;
-		return 0;
-	}
-	memcpy(&value, c->at, bytes);
-	c->at += bytes;
-	return value;
-}
-
-static void skip(struct cursor *c, uint64_t bytes)
-{
-	if (c->has_failed || (uint64_t)(c->end - c->at) < bytes)
-		c->has_failed = true;
-	else
-		c->at += bytes;
-}
-
-/* Takes a number of the form LEB128, with its sign if `is_signed`. */
-static uint64_t take_leb(struct cursor *c, bool is_signed)
-{
-	uint64_t value = 0;
-	unsigned shift = 0;
-	uint8_t byte;
-
-	do {
-		byte = (uint8_t)take(c, 1);
-		if (shift < 64)
-			value |= (uint64_t)(byte & 0x7f) << shift;
-		shift += 7;
-	} while (byte & 0x80);
-	if (is_signed && byte & 0x40 && shift < 64)
-		value |= ~UINT64_C(0) << shift;
-	return value;
-}
-
-static uint64_t take_unsigned(struct cursor *c)
-{
-	return take_leb(c, false);
-}
-
-static int64_t take_signed(struct cursor *c)
-{
-	return (int64_t)take_leb(c, true);
-}
+/* -- Numbers and addresses ----------------------------------------------------------------------- */
 
 /* Takes a number in the format of a pointer encoding, not yet relative to anything. */
 static uint64_t take_number(struct cursor *c, unsigned encoding)
@@ -344,11 +290,11 @@ static void follow_all(struct cursor *c, const struct common *common, uint64_t a
 
 /* Begins to read the entry at `entry`. Stores the place behind its length and its field of 4 bytes that says
  * where its common entry is, or that it is one. Returns that field. */
-static uint32_t begin_entry(const struct fxt_unwind_tables *t, const uint8_t *entry, struct cursor *c)
+static uint32_t begin_entry(struct fxt_unwind_tables *t, const uint8_t *entry, struct cursor *c)
 {
 	uint64_t bytes;
 
-	*c = (struct cursor){entry, t->high, entry < t->low || entry > t->high};
+	*c = cursor_at(t, entry);
 	bytes = take(c, 4);
 	/* A length of 0 ends the section; the largest one is followed by a length of 8 bytes. */
 	if (bytes == 0 || bytes == UINT32_MAX || bytes > (uint64_t)(c->end - c->at)) {
@@ -359,7 +305,7 @@ static uint32_t begin_entry(const struct fxt_unwind_tables *t, const uint8_t *en
 	return (uint32_t)take(c, 4);
 }
 
-static bool read_common(const struct fxt_unwind_tables *t, const uint8_t *entry, struct common *common)
+static bool read_common(struct fxt_unwind_tables *t, const uint8_t *entry, struct common *common)
 {
 	struct cursor c, text;
 	uint64_t version, bytes;
@@ -400,37 +346,45 @@ static bool read_common(const struct fxt_unwind_tables *t, const uint8_t *entry,
 	return !letter && !c.has_failed && !text.has_failed && !common->instructions.has_failed;
 }
 
+enum { PAIR_BYTES = 2 * sizeof(int32_t) };
+
 /* Returns the entry of the last function that begins at or before the address, or NULL. The header has a
  * table of them, sorted, with pairs of the function's and the entry's distance from the header. */
-static const uint8_t *find_entry(const struct fxt_unwind_tables *t, uint64_t address)
+static const uint8_t *find_entry(struct fxt_unwind_tables *t, uint64_t address)
 {
-	struct cursor c = {t->header, t->high, t->header < t->low || t->header > t->high};
+	struct cursor c = cursor_at(t, t->header), at;
 	uint64_t version = take(&c, 1), section = take(&c, 1), counts = take(&c, 1), table = take(&c, 1);
 	uint64_t count, low = 0, high;
-	int32_t pair[2] = {0, 0};
+	int32_t first, entry;
 
 	if (section == ENCODING_NONE)
 		return NULL;
 	take_number(&c, (unsigned)section);
 	count = take_number(&c, (unsigned)counts);
 	if (c.has_failed || version != 1 || table != (RELATIVE_TO_HEADER | FORMAT_SDATA4) ||
-	    count > (uint64_t)(c.end - c.at) / sizeof(pair))
+	    count > (uint64_t)(c.end - c.at) / PAIR_BYTES)
 		return NULL;
 	for (high = count; low < high;) {
 		uint64_t middle = low + (high - low) / 2;
 
-		memcpy(pair, c.at + middle * sizeof(pair), sizeof(pair));
-		if ((uintptr_t)t->header + (uint64_t)(int64_t)pair[0] <= address)
+		at = c;
+		skip(&at, middle * PAIR_BYTES);
+		first = (int32_t)take(&at, sizeof(first));
+		if (at.has_failed)
+			return NULL;
+		if ((uintptr_t)t->header + (uint64_t)(int64_t)first <= address)
 			low = middle + 1;
 		else
 			high = middle;
 	}
 	if (!low)
 		return NULL;
-	memcpy(pair, c.at + (low - 1) * sizeof(pair), sizeof(pair));
-	if (pair[1] > t->high - t->header || pair[1] < t->low - t->header)
+	at = c;
+	skip(&at, (low - 1) * PAIR_BYTES + sizeof(first));
+	entry = (int32_t)take(&at, sizeof(entry));
+	if (at.has_failed || entry > t->high - t->header || entry < t->low - t->header)
 		return NULL;
-	return t->header + pair[1];
+	return t->header + entry;
 }
 
 /* Returns whether the row is that of a function that has aligned its stack. */
@@ -451,12 +405,12 @@ static bool is_sum(const struct row *row)
 }
 
 /* Finds the row for the code at an address. Returns false if there is none. */
-static bool find_row(const struct fxt_unwind_tables *t, uint64_t address, struct row *row)
+static bool find_row(struct fxt_unwind_tables *t, uint64_t address, struct row *row)
 {
 	const uint8_t *entry = find_entry(t, address), *field;
 	struct row initial = {.fp = SAME, .ret = UNKNOWN};
 	struct common common;
-	uint64_t begin, location, bytes;
+	uint64_t low, location, bytes;
 	struct cursor c;
 	uint32_t back;
 
@@ -466,20 +420,20 @@ static bool find_row(const struct fxt_unwind_tables *t, uint64_t address, struct
 	field = c.at - 4;
 	if (c.has_failed || !back || back > field - t->low || !read_common(t, field - back, &common))
 		return false;
-	begin = take_address(&c, common.pointers);
+	low = take_address(&c, common.pointers);
 	bytes = take_number(&c, common.pointers);
 	if (common.has_augmentation)
 		skip(&c, take_unsigned(&c));
-	if (c.has_failed || address < begin || address - begin >= bytes)
+	if (c.has_failed || address < low || address - low >= bytes)
 		return false;
-	location = begin;
+	location = low;
 	follow_all(&common.instructions, &common, address, &location, &initial, &initial);
 	*row = initial;
 	follow_all(&c, &common, address, &location, &initial, row);
 	return !c.has_failed && !common.instructions.has_failed;
 }
 
-enum fxt_unwind_found fxt_unwind_rule(const struct fxt_unwind_tables *t, uintptr_t address,
+enum fxt_unwind_found fxt_unwind_rule(struct fxt_unwind_tables *t, uintptr_t address,
 				      struct fxt_unwind_rule *rule)
 {
 	struct row row;
@@ -522,8 +476,10 @@ bool fxt_unwind_find(const Elf64_Phdr *segments, size_t count, uintptr_t bias,
 			holder = &segments[i];
 	if (!holder)
 		return false;
-	tables->low = (const uint8_t *)(bias + holder->p_vaddr);
-	tables->high = tables->low + holder->p_filesz;
-	tables->header = (const uint8_t *)(bias + section->p_vaddr);
+	*tables = (struct fxt_unwind_tables){
+		.low = (const uint8_t *)(bias + holder->p_vaddr),
+		.high = (const uint8_t *)(bias + holder->p_vaddr) + holder->p_filesz,
+		.header = (const uint8_t *)(bias + section->p_vaddr),
+	};
 	return true;
 }

@@ -15,11 +15,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/base/reach.h"
+
 /* The unwind tables of an object in memory: the section .eh_frame_hdr, which says where .eh_frame is, and the
- * bounds of the segment in which both lie. The memory has to stay mapped while it is read. It does for an
- * object with code that the calling thread will return to. */
+ * bounds of the segment in which both lie. An object with code that the calling thread will return to stays
+ * mapped, but not all of it need be readable: somebody may have cut its file off behind the code, and the
+ * program may have taken the right to read it away. So the kernel is asked about each page. */
 struct fxt_unwind_tables {
 	const uint8_t *header, *low, *high;
+	struct fxt_reach reach;
 };
 
 struct fxt_unwind_rule {
@@ -49,9 +53,9 @@ enum fxt_unwind_found {
 bool fxt_unwind_find(const Elf64_Phdr *segments, size_t count, uintptr_t bias,
 		     struct fxt_unwind_tables *tables);
 
-/* Finds the rule for the code at an address in memory. Reads nothing outside of the tables' bounds, whatever
- * they have. `*rule` is set only for FXT_UNWIND_RULE. */
-enum fxt_unwind_found fxt_unwind_rule(const struct fxt_unwind_tables *tables, uintptr_t address,
+/* Finds the rule for the code at an address in memory. Reads nothing outside of the tables' bounds, and
+ * nothing that cannot be read, whatever they have. `*rule` is set only for FXT_UNWIND_RULE. */
+enum fxt_unwind_found fxt_unwind_rule(struct fxt_unwind_tables *tables, uintptr_t address,
 				      struct fxt_unwind_rule *rule);
 
 /* Does what fxt_unwind_step() does, for a function that has aligned its stack. */

@@ -21,6 +21,7 @@
 #include "agent/names/function_filter.h"
 #include "agent/names/plt_call.h"
 #include "agent/names/symbols.h"
+#include "agent/stacks/code.h"
 #include "writer/sys.h"
 
 #if defined(__x86_64__)
@@ -71,22 +72,22 @@ static bool is_any(const char *name, const char *const *patterns, size_t count)
  * in the loader's list, but the loader finds no functions there. */
 static bool read_module(const struct link_map *object, struct module *module)
 {
-	const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)object->l_addr;
-	const ElfW(Phdr) *segment;
 	const uintptr_t page = getauxval(AT_PAGESZ);
+	const Elf64_Phdr *segment;
 	const char *slash;
-	unsigned count, i;
+	size_t count, i;
 
 	*module = (struct module){.low = UINTPTR_MAX, .entries = object->l_ld};
 	if (object->l_addr == getauxval(AT_SYSINFO_EHDR) || !fxt_loaded_read(object, &module->tables))
 		return false;
 	if (object == fxt_loaded_first()) {
-		segment = (const ElfW(Phdr) *)getauxval(AT_PHDR);
-		count = (unsigned)getauxval(AT_PHNUM);
+		segment = (const Elf64_Phdr *)getauxval(AT_PHDR);
+		count = getauxval(AT_PHNUM);
 		module->file = fxt_agent.program;
 	} else {
-		segment = (const ElfW(Phdr) *)(object->l_addr + header->e_phoff);
-		count = header->e_phnum;
+		segment = fxt_code_segments(object, &count);
+		if (!segment)
+			return false;
 		slash = strrchr(object->l_name, '/');
 		module->file = slash ? slash + 1 : object->l_name;
 	}

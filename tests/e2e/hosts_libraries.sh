@@ -23,6 +23,14 @@ for way in deepbind dlmopen; do
 	complete $way
 done
 
+# Not all of a library can be read: its file was cut off behind the code, or the program has hidden pages.
+for ((i = 0; i < 4; i++)); do
+	FXT_SEED=$((seed + i)) host cut$i "$apps/host_loader" cut "$plugin"
+	complete cut$i
+	FXT_SEED=$((seed + i)) host hide$i "$apps/host_loader" hide "$plugin"
+	complete hide$i
+done
+
 # -- Allocators ----------------------------------------------------------------------------------------
 # The trace has the calls of the heap, or says that they are not recorded.
 heap()

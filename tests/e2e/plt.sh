@@ -36,7 +36,8 @@ build()
 }
 
 build_library lazy -Wl,-z,lazy
-build_library now -Wl,-z,now,-z,relro
+# Not every library begins at the first of its own addresses.
+build_library now -Wl,-z,now,-z,relro,-Ttext-segment=0x10000000
 build_library none -fno-plt -Wl,-z,now
 build lazy/pie -fPIE -pie -Wl,-z,lazy -fexceptions
 build lazy/fixed -fno-pie -no-pie -Wl,-z,lazy,-z,norelro
