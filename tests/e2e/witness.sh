@@ -91,6 +91,22 @@ between "times that it slept" 2 1000000 "$slept"
 valid none.fxt
 is "without the kernel" 0 "$(fxt dump none.fxt | grep -c -e ' switch ' -e ' sample:')"
 
+# A trace that was joined of several runs has what the kernel told of each.
+processor()
+{
+	"$FXT" report --json "$1" | python3 -c 'import json, sys
+p = json.load(sys.stdin)["processor"]
+print(p["samples"], p["kernel_samples"], len(p["threads"]))'
+}
+sum="0 0 0"
+for ((i = 0; i < 2 + seed % 3; i++)); do
+	"$FXT" record -q --sample=997 -o run$i.fxt -- "$apps/burns" $((1 + i)) $((50 + seed % 50)) 1 >/dev/null
+	sum=$(echo "$sum" "$(processor run$i.fxt)" | awk '{print $1 + $4, $2 + $5, $3 + $6}')
+done
+"$FXT" merge -q -o runs.fxt run?.fxt
+valid runs.fxt
+is "several runs: samples, samples in the kernel, threads" "$sum" "$(processor runs.fxt)"
+
 # -- Programs without the agent ------------------------------------------------------------------------
 
 if $CC -O2 -static -pthread -o still "$abs_top_srcdir/tests/apps/burns.c" 2>/dev/null; then

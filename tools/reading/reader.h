@@ -103,7 +103,8 @@ struct fxt_provider {
 };
 
 /* The provider that has what the kernel told of programs is none of these programs (tools/witness/witness.h).
- * Its number is above those that they get, and is a process's too: its threads are the processors. */
+ * Its number is above those that they get, and is a process's too: its threads are the processors. In a trace
+ * that was joined of several runs, each run's has another number. */
 #define FXT_KERNEL_PROVIDER "kernel"
 enum { FXT_KERNEL_PROVIDER_ID = 0x7fffffff };
 bool fxt_provider_is_kernel(const struct fxt_provider *provider);

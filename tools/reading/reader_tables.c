@@ -205,5 +205,6 @@ void fxt_tables_free(struct fxt_reader *r)
 
 bool fxt_provider_is_kernel(const struct fxt_provider *provider)
 {
-	return provider->id == FXT_KERNEL_PROVIDER_ID && fxt_text_is(&provider->name, FXT_KERNEL_PROVIDER);
+	return (provider->id == FXT_KERNEL_PROVIDER_ID || provider->id > FXT_NUMBER_MOST) &&
+	       fxt_text_is(&provider->name, FXT_KERNEL_PROVIDER);
 }
