@@ -1,5 +1,5 @@
-/* Stacks: on which one an address lies, whether two frames can be compared, and how much is left of a
- * signal handler's. Any context. */
+/* Stacks: on which one an address lies, whether two frames can be compared, and how much of it is
+ * left. Any context. */
 #ifndef FXT_STACK_H
 #define FXT_STACK_H
 
@@ -44,23 +44,15 @@ static inline void fxt_note_alternate(struct fxt_thread *thread)
  * larger: it has to know whether the descriptor is still its own. */
 enum { FXT_SLOW_PATH_BYTES = 2048 };
 
-/* Tells whether the calling thread is on an alternate signal stack with fewer than `bytes` bytes left. A
- * thread on its own stack knows without a system call that it is not, unless its alternate stack lies
- * there (interpose/signals/signal_mask.c keeps track of that). */
-static inline bool fxt_stack_has_less(size_t bytes)
-{
-	const struct fxt_thread *thread = fxt_self;
-	stack_t stack;
-
-	if (thread && !thread->stack.alternate_is_within &&
-	    fxt_on_own_stack(thread, (uintptr_t)__builtin_frame_address(0)))
-		return false;
-	return !FXT_SYSCALL2(SYS_sigaltstack, NULL, &stack) && stack.ss_flags & SS_ONSTACK &&
-	       (uintptr_t)&stack - (uintptr_t)stack.ss_sp < bytes;
-}
+/* Tells whether fewer than `bytes` bytes (a page at most) of the stack are left. A thread on its own stack
+ * knows without a system call, unless its alternate stack lies there (interpose/signals/signal_mask.c keeps
+ * track of that). Of a stack that is neither, such as a coroutine's, it is only known whether there is
+ * memory. */
+FXT_COLD bool fxt_stack_has_less(size_t bytes);
 
 /* Tells whether the stack is too short for a slow path. Then the record that needs a slow path is dropped
- * and counted. A stack of MINSIGSTKSZ bytes may leave its handler 400. */
+ * and counted. A stack of MINSIGSTKSZ bytes may leave its handler 400, and a thread may need nearly all of
+ * its own. */
 static inline bool fxt_stack_is_short(void)
 {
 	return fxt_stack_has_less(FXT_SLOW_PATH_BYTES);

@@ -3,15 +3,20 @@
  *
  *	host_threads unseen | keys | raw
  *	host_threads alive | turn COUNT		makes so many threads, at the same time or in turn
+ *	host_threads tight COUNT		makes so many threads, each of which has used up nearly all of
+ *						its small stack
  *	host_threads exits-alone | outlived | other-exits | exits | quick_exits | _exits | aborts
  */
+#include <alloca.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
 #include <sys/syscall.h>
 
 #include "host.h"
+#include "random.h"
 
 void early_join(void);
 
@@ -28,7 +33,7 @@ static void *mark_once(void *argument)
 
 /* -- Threads whose making the wrapper does not see ------------------------------------------------- */
 
-static void unseen(void)
+static void not_seen(void)
 {
 	void *libc = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
 	create_fn *ways[3];
@@ -198,6 +203,78 @@ static void in_turn(unsigned count)
 		need(!pthread_create(&thread, &small, mark_once, NULL) && !pthread_join(thread, NULL));
 }
 
+/* -- Threads whose stacks are nearly used up --------------------------------------------------------- */
+
+/* The C library takes 250 bytes for any of these. */
+static __attribute__((noinline)) void call_one(unsigned which)
+{
+	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+	static const struct timespec short_time = {0, 1000};
+	char byte = 'x';
+	int ends[2];
+
+	switch (which) {
+	case 0:
+		ends[0] = open("/dev/null", O_RDONLY);
+		need(ends[0] >= 0 && !close(ends[0]));
+		break;
+	case 1:
+		need(!pthread_mutex_lock(&mutex) && !pthread_mutex_unlock(&mutex));
+		break;
+	case 2:
+		need(!pipe(ends) && write(ends[1], &byte, 1) == 1 && read(ends[0], &byte, 1) == 1);
+		need(!close(ends[0]) && !close(ends[1]));
+		break;
+	case 3:
+		need(open("/nowhere/at/all", O_RDONLY) < 0);
+		break;
+	case 4:
+		need(!nanosleep(&short_time, NULL));
+		break;
+	default:
+		need(access("/", F_OK) == 0 && raise(SIGURG) == 0);
+	}
+}
+
+static void *use_up(void *argument)
+{
+	enum { LEAST = 900 };
+	pthread_attr_t attributes;
+	volatile char *used;
+	size_t bytes, left;
+	void *low;
+	int i;
+
+	random_seed((uintptr_t)argument);
+	mark();
+	need(!pthread_getattr_np(pthread_self(), &attributes) &&
+	     !pthread_attr_getstack(&attributes, &low, &bytes) && !pthread_attr_destroy(&attributes));
+	left = LEAST + random_below(5000);
+	used = alloca((size_t)((char *)__builtin_frame_address(0) - (char *)low) - left);
+	used[0] = 1;
+	for (i = 0; i < 3; i++)
+		call_one(random_below(6));
+	return NULL;
+}
+
+static void tight(unsigned count)
+{
+	static char own[64 << 10] __attribute__((aligned(4096)));
+	pthread_attr_t attributes;
+	pthread_t thread;
+	unsigned i;
+
+	for (i = 0; i < count; i++) {
+		need(!pthread_attr_init(&attributes));
+		if (random_below(4))
+			need(!pthread_attr_setstacksize(&attributes, (16 + 4 * random_below(10)) << 10));
+		else
+			need(!pthread_attr_setstack(&attributes, own, sizeof(own)));
+		need(!pthread_create(&thread, &attributes, use_up, (void *)(uintptr_t)(i + 1)));
+		need(!pthread_join(thread, NULL) && !pthread_attr_destroy(&attributes));
+	}
+}
+
 /* -- Ends of the process, most with threads that go on --------------------------------------------- */
 
 static void *run_on(void *argument)
@@ -293,9 +370,10 @@ int main(int argc, char **argv)
 	unsigned count = argc > 2 ? (unsigned)atoi(argv[2]) : 0;
 
 	early_join();
+	random_seed(0);
 	need(!pthread_attr_init(&small) && !pthread_attr_setstacksize(&small, 32 << 10));
 	if (!strcmp(what, "unseen"))
-		unseen();
+		not_seen();
 	else if (!strcmp(what, "keys"))
 		all_keys();
 	else if (!strcmp(what, "raw"))
@@ -304,6 +382,8 @@ int main(int argc, char **argv)
 		alive(count);
 	else if (!strcmp(what, "turn"))
 		in_turn(count);
+	else if (!strcmp(what, "tight"))
+		tight(count);
 	else
 		return end(what);
 	print_marks();

@@ -100,7 +100,8 @@ print(p["samples"], p["kernel_samples"], len(p["threads"]))'
 }
 sum="0 0 0"
 for ((i = 0; i < 2 + seed % 3; i++)); do
-	"$FXT" record -q --sample=997 -o run$i.fxt -- "$apps/burns" $((1 + i)) $((50 + seed % 50)) 1 >/dev/null
+	"$FXT" record -q --sample=997 -o run$i.fxt -- "$apps/burns" $((1 + i)) $((50 + seed % 50)) 1 \
+		>/dev/null
 	sum=$(echo "$sum" "$(processor run$i.fxt)" | awk '{print $1 + $4, $2 + $5, $3 + $6}')
 done
 "$FXT" merge -q -o runs.fxt run?.fxt
