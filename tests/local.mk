@@ -256,6 +256,7 @@ APPS_C = \
 	tests/apps/scribble \
 	tests/apps/sequence \
 	tests/apps/signalled \
+	tests/apps/silent \
 	tests/apps/slow \
 	tests/apps/spends \
 	tests/apps/handlers \

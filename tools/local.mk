@@ -41,7 +41,9 @@ PRINTING_FILES = \
 	tools/printing/not_seen.c \
 	tools/printing/not_seen.h \
 	tools/printing/print.c \
-	tools/printing/print.h
+	tools/printing/print.h \
+	tools/printing/witnessed.c \
+	tools/printing/witnessed.h
 
 ANALYSIS_FILES = \
 	tools/analysis/block_lifetimes.c \

@@ -353,8 +353,18 @@ in_one_number() {
 	return $status
 }
 
+# processes_counted: prints how many processes a JSON says there are, and how many recorded nothing.
+processes_counted()
+{
+	python3 -c 'import json, sys
+told = json.load(sys.stdin)
+told = told.get("trace", told)
+print(told["processes"], told["recorded_nothing"])'
+}
+
 for witness in "" --no-kernel; do
-	in_one_number "$FXT" record -q $witness -o numbers.fxt -- "$apps/same_number" $one_number >model
+	in_one_number "$FXT" record --json $witness -o numbers.fxt -- "$apps/same_number" $one_number >model \
+		2>summary
 	status=$?
 	if test $status = 77 || test "$alone" = false; then
 		echo "numbers of processes are left out: they may not be chosen here"
@@ -364,6 +374,9 @@ for witness in "" --no-kernel; do
 	valid numbers.fxt
 	is "one number$witness: $(tr '\n' ' ' <model)" "$one_number bearers" \
 		"$(python3 "$abs_top_srcdir/tests/e2e/numbers.py" numbers.fxt model 2>&1)"
+	is "one number$witness: how many the summary and the report count" \
+		"$(tail -n 1 summary | processes_counted)" \
+		"$(fxt report --json numbers.fxt | processes_counted)"
 	is "one number$witness: who was killed" "$(grep -c killed model)" \
 		"$(fxt report --top=100 numbers.fxt |
 			grep -c "^same_number $(head -n 1 model) was killed by signal 9")"

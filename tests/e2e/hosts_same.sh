@@ -176,6 +176,7 @@ rings exec
 rings forks
 time_spaces shift 100 5 fork work 2
 time_spaces shift 100 5 enter work 2
+silent
 throws
 '
 # These cannot be compared. They never end, print their process id or ports that the kernel has chosen, print

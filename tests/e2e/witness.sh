@@ -163,6 +163,33 @@ for name in many_functions throng; do
 	is "$name: the report's head" 1 "$(sed -n '1 { /: 1 process, /p }' report | wc -l)"
 done
 
+# -- Processes that record nothing -----------------------------------------------------------------------
+
+# Children that make no call, or that agents cannot record, are known by the kernel alone. The summary, the
+# report and fxt merge count them alike, and say of them that they recorded nothing.
+
+# counted COMMAND...: prints what the JSON of a summary or report says of processes and threads.
+counted()
+{
+	"$@" 2>&1 | python3 -c 'import json, sys
+told = json.load(sys.stdin)
+told = told.get("trace", told)
+print(told["processes"], told["recorded_nothing"], told["threads"])'
+}
+
+for _ in 1 2 3; do
+	of=$(random_below 1000000)
+	counted env FXT_SEED="$of" "$FXT" record --json -o silent.fxt -- sh -c "$apps/silent >told" >summary
+	read -r processes silent <told
+	is "silent, seed $of: the summary" "$((processes + 1)) $silent $((processes + 1))" "$(cat summary)"
+	is "silent, seed $of: the report" "$(cat summary)" "$(counted "$FXT" report --json silent.fxt)"
+	valid silent.fxt
+	"$FXT" merge -o merged.fxt silent.fxt 2>said || fail "fxt merge: exit status $?"
+	words="$((processes + 1)) processes ($silent recorded nothing), $((processes + 1)) threads"
+	is "silent, seed $of: in words" "1 1" \
+		"$(grep -cF ": $words" said) $("$FXT" report merged.fxt | head -n 2 | grep -cF "$words")"
+done
+
 # -- Ends of processes and threads -----------------------------------------------------------------------
 
 # Only the kernel says when a process ended that was killed and that nobody has reaped by the end of the run.

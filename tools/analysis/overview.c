@@ -46,6 +46,23 @@ static void count_life(struct fxt_overview *o, const struct fxt_record *rec)
 		fxt_map_put(&o->lives, rec->thread, 0, &fresh)->value[0]++;
 }
 
+/* Counts an event of category agent that another process has written. */
+static void count_foreign(struct fxt_overview *o, const struct fxt_reader *r, const struct fxt_record *rec)
+{
+	const struct fxt_slot *own = fxt_map_find(&o->own, rec->provider->index, 0);
+	bool fresh;
+
+	if (own && own->value[0] != r->threads[rec->thread].pid)
+		fxt_map_put(&o->foreign, rec->thread, 0, &fresh)->value[0]++;
+}
+
+bool fxt_overview_records(const struct fxt_overview *o, size_t thread)
+{
+	const struct fxt_slot *foreign = fxt_map_find(&o->foreign, thread, 0);
+
+	return thread < o->thread_count && o->thread_events[thread] > (foreign ? foreign->value[0] : 0);
+}
+
 uint64_t fxt_overview_lives(const struct fxt_overview *o, uint32_t thread)
 {
 	const struct fxt_slot *s = fxt_map_find(&o->lives, thread, 0);
@@ -179,6 +196,7 @@ static void take_event(struct fxt_overview *o, struct fxt_reader *r, const struc
 			      !fxt_tells_blocked(rec) && !fxt_tells_unlocked(rec);
 		return;
 	}
+	count_foreign(o, r, rec);
 	if (fxt_tells_room(rec)) {
 		o->room_waits++;
 		o->room_ns += to - from;
@@ -193,9 +211,17 @@ static void take_event(struct fxt_overview *o, struct fxt_reader *r, const struc
 
 void fxt_overview_take(struct fxt_overview *o, struct fxt_reader *r, const struct fxt_record *rec)
 {
+	bool fresh;
+	struct fxt_slot *own;
+
 	o->records++;
 	if (!rec->known || rec->damaged)
 		return;
+	/* A program names its own process first. */
+	if (rec->type == FXT_RECORD_KERNEL_OBJECT && rec->subtype == FXT_OBJECT_PROCESS) {
+		own = fxt_map_put(&o->own, rec->provider->index, 0, &fresh);
+		own->value[0] = fresh ? rec->id : own->value[0];
+	}
 	if (rec->type == FXT_RECORD_EVENT)
 		take_event(o, r, rec);
 	else if (rec->type == FXT_RECORD_METADATA && rec->subtype == FXT_METADATA_PROVIDER_EVENT &&
@@ -232,6 +258,8 @@ void fxt_overview_free(struct fxt_overview *o)
 	fxt_loss_spans_free(&o->spans);
 	fxt_map_free(&o->counters);
 	fxt_map_free(&o->lives);
+	fxt_map_free(&o->own);
+	fxt_map_free(&o->foreign);
 	*o = (struct fxt_overview){0};
 }
 
@@ -409,6 +437,21 @@ void fxt_overview_rank(struct fxt_overview *o)
 	qsort(o->categories, o->category_count, sizeof(*o->categories), by_bytes);
 	while (o->category_count && o->categories[o->category_count - 1].events == 0)
 		o->category_count--;
+}
+
+void fxt_overview_witnessed(struct fxt_overview *o, struct fxt_reader *r, const struct fxt_witnessed *w)
+{
+	struct fxt_map recorders = {0};
+	bool fresh;
+
+	for (size_t i = 0; i < o->thread_count; i++)
+		if (fxt_overview_records(o, i) && r->threads[i].pid != FXT_KERNEL_PROVIDER_ID)
+			fxt_map_put(&recorders, r->threads[i].pid, 0, &fresh);
+	for (const struct fxt_slot *s = fxt_map_next(&w->threads, NULL); s; s = fxt_map_next(&w->threads, s))
+		if (fxt_witnessed_counts(s, fxt_map_find(&recorders, s->a, 0)))
+			fxt_overview_mention(o, fxt_thread_of(r, s->a, s->b));
+	o->silent = fxt_overview_processes(o, r) - recorders.used;
+	fxt_map_free(&recorders);
 }
 
 size_t fxt_overview_threads(const struct fxt_overview *o, const struct fxt_reader *r)

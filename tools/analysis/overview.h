@@ -5,6 +5,7 @@
 #define FXT_TOOLS_OVERVIEW_H
 
 #include "loss_spans.h"
+#include "tools/printing/witnessed.h"
 #include "tools/reading/reader.h"
 
 struct fxt_category_usage {
@@ -48,6 +49,9 @@ struct fxt_overview {
 	size_t category_count, category_capacity;
 	uint64_t *thread_events;        /* by thread */
 	size_t thread_count, thread_capacity;
+	struct fxt_map own;             /* provider -> its process */
+	struct fxt_map foreign;         /* thread -> its events that another process has written */
+	size_t silent;                  /* processes that have recorded nothing, of which the kernel tells */
 	/* Thread, of those with lifetimes -> how many these are: the kernel uses a thread's number again. */
 	struct fxt_map lives;
 	/* The agent's running totals of losses, by provider and loss, and counter id. */
@@ -107,6 +111,9 @@ uint64_t fxt_lost_dropped(const uint64_t lost[FXT_LOSS_COUNT]);
  * afterwards. */
 void fxt_overview_rank(struct fxt_overview *o);
 
+/* Returns whether its process has recorded an event of the thread. Others write events of it too: arrows
+ * begin in a child that has recorded nothing. */
+bool fxt_overview_records(const struct fxt_overview *o, size_t thread);
 /* Returns whether the event begins the lifetime of a thread. */
 bool fxt_begins_thread(const struct fxt_record *rec);
 /* Returns how many lifetimes began of threads with this number; 0: that is not told. */
@@ -115,5 +122,8 @@ uint64_t fxt_overview_lives(const struct fxt_overview *o, uint32_t thread);
 size_t fxt_overview_threads(const struct fxt_overview *o, const struct fxt_reader *r);
 /* Returns the number of programs' processes that have threads with events, or a name. */
 size_t fxt_overview_processes(const struct fxt_overview *o, const struct fxt_reader *r);
+/* Takes what the kernel tells of threads, after all records: those that count are mentioned. The processes of
+ * which the trace had no event before have recorded nothing, and are counted in `silent`. */
+void fxt_overview_witnessed(struct fxt_overview *o, struct fxt_reader *r, const struct fxt_witnessed *w);
 
 #endif

@@ -76,7 +76,6 @@ static bool put_execution(struct fxt_merge *m, const struct fxt_execution *e, ui
 				  FXT_INLINE("agent", 5), FXT_INLINE("ran untraced", 12),
 				  (struct fxt_args){3, list}, 0);
 	fxt_map_put(&m->pids, e->pid, 0, &fresh);
-	m->processes += fresh;
 	m->events++;
 	return fxt_merge_put_words(m, words, count);
 }
@@ -156,13 +155,15 @@ static bool renumber(struct fxt_merge *m)
 {
 	FILE *out = m->output.out;
 	bool ok = finish(m) && fflush(out) == 0;
+	uint64_t silent;
 
 	m->buffer = fxt_write_behind_begin(&m->output, out, FXT_MERGE_BUFFER_BYTES);
 	m->buffered = 0;
 	if (!ok || !fxt_renumber(&m->renumber, fileno(out), m->bytes))
 		return ok;
-	m->processes += fxt_renumber_more(&m->renumber);
-	m->threads += fxt_renumber_more(&m->renumber);
+	m->processes += fxt_renumber_more(&m->renumber, &silent);
+	m->threads += fxt_renumber_more(&m->renumber, NULL);
+	m->silent += silent;
 	return fxt_renumber_names(&m->renumber, put_behind, m);
 }
 
@@ -171,6 +172,7 @@ bool fxt_merge_end(struct fxt_merge *m)
 	bool ok = fxt_open_lifetimes_close(&m->lifetimes, put_behind, m) && put_untraced(m) &&
 		  fxt_frame_records_put(&m->frames, put_behind, m);
 
+	fxt_merge_sum_processes(m);
 	ok = ok && (!has_numbers_again(m) || renumber(m)) && put_profile(m);
 	return finish(m) && ok;
 }
@@ -310,6 +312,7 @@ void fxt_merge_free(struct fxt_merge *m)
 	fxt_map_free(&m->last_ids);
 	fxt_map_free(&m->exits);
 	fxt_map_free(&m->pids);
+	fxt_witnessed_free(&m->witnessed);
 	fxt_map_free(&m->tids);
 	fxt_map_free(&m->children);
 	fxt_map_free(&m->holders);

@@ -51,6 +51,7 @@ enum fxt_follows { FXT_FOLLOWS_UNKNOWN, FXT_FOLLOWS_SOME, FXT_FOLLOWS_ALL };
 struct fxt_merge {
 	struct fxt_write_behind output;
 	uint64_t parts, processes, threads, events, bytes;
+	uint64_t silent;                /* processes that have recorded nothing, as far as that is known */
 	uint64_t packed_bytes;          /* the size of the file if that was compressed; otherwise 0 */
 	size_t losers;                  /* processes that lost records */
 	struct fxt_loser worst;         /* the one that lost most, and its name */
@@ -81,7 +82,9 @@ struct fxt_merge {
 	size_t category_count, category_capacity;
 	struct fxt_merged_name *category_names;
 	/* `last_ids` has the id in the archive of the last part of each provider id. */
-	struct fxt_map provider_ids, last_ids, pids, tids;
+	struct fxt_map provider_ids, last_ids, tids;
+	struct fxt_map pids;            /* of all processes -> 1 if they have recorded something */
+	struct fxt_witnessed witnessed; /* what the kernel tells of */
 	struct fxt_map children;        /* number of a child -> when the last child with it began */
 	struct fxt_map holders;         /* number of a thread -> a process that had it */
 	bool has_numbers_again; /* a process or thread may have had a number that another one had before */

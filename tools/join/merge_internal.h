@@ -57,6 +57,9 @@ void fxt_merged_part_free(struct fxt_merged_part *part);
 
 /* -- Sums, merge_sums.c ---------------------------------------------------------------------------------- */
 
+/* Counts the processes, and what the kernel tells of threads. All parts were added. */
+void fxt_merge_sum_processes(struct fxt_merge *m);
+
 /* Adds what was found in a part to the sums, after that has been read. */
 void fxt_merge_add(struct fxt_merge *m, struct fxt_overview *o, const struct fxt_reader *r);
 

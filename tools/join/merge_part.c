@@ -174,6 +174,7 @@ static void take(struct fxt_merge *m, struct fxt_reader *r, struct fxt_merged_pa
 		 const struct fxt_record *rec)
 {
 	fxt_overview_take(&part->overview, r, rec);
+	fxt_witnessed_take(&m->witnessed, rec);
 	fxt_profile_take(&m->profile, &part->profile, r, rec);
 	take_name(m, part, rec);
 	take_clock(part, rec);
@@ -206,12 +207,11 @@ static bool is_category(const struct fxt_reader *r, uint32_t category, const cha
 	return fxt_text_is(&text, name);
 }
 
-/* Returns whether events of the category are only counted. Those of the categories agent, process and kernel
- * are decoded. */
+/* Returns whether events of the category are only counted. Others are decoded. */
 static bool is_plain(const struct fxt_reader *r, uint32_t category)
 {
 	return !is_category(r, category, "agent") && !is_category(r, category, "process") &&
-	       !is_category(r, category, "kernel");
+	       !is_category(r, category, "kernel") && !is_category(r, category, "sample");
 }
 
 /* Takes an event whose form is not known yet, and remembers the form if it has one. Returns false if the

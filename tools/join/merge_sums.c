@@ -59,44 +59,63 @@ static void add_losers(struct fxt_merge *m, struct fxt_overview *o, const struct
 	m->worst_name = fxt_printable(&name, 60, false);
 }
 
-/* Adds so many lifetimes to those of threads with this number; 0: they are not told. Returns how many threads
- * more these are. */
-static uint64_t more_threads(struct fxt_merge *m, const struct fxt_trace_thread *thread, uint64_t lives)
+/* Adds so many lifetimes to those of threads with this number; 0: they are not told. */
+static void add_threads(struct fxt_merge *m, uint64_t pid, uint64_t tid, uint64_t lives)
 {
 	bool fresh;
-	struct fxt_slot *s = fxt_map_put(&m->tids, thread->pid, thread->tid, &fresh);
+	struct fxt_slot *s = fxt_map_put(&m->tids, pid, tid, &fresh);
 	uint64_t before = fresh ? 0 : s->value[0] ? s->value[0] : 1;
 
 	s->value[0] += lives;
-	return (s->value[0] ? s->value[0] : 1) - before;
+	m->threads += (s->value[0] ? s->value[0] : 1) - before;
+}
+
+static void add_holder(struct fxt_merge *m, uint64_t pid, uint64_t tid)
+{
+	bool fresh;
+	struct fxt_slot *s = fxt_map_put(&m->holders, tid, 0, &fresh);
+
+	m->has_numbers_again = m->has_numbers_again || (!fresh && s->value[0] != pid);
+	s->value[0] = pid;
+}
+
+void fxt_merge_sum_processes(struct fxt_merge *m)
+{
+	const struct fxt_slot *s;
+	struct fxt_slot *process;
+	bool fresh;
+
+	for (s = fxt_map_next(&m->witnessed.threads, NULL); s; s = fxt_map_next(&m->witnessed.threads, s)) {
+		process = fxt_map_put(&m->pids, s->a, 0, &fresh);
+		if (!fxt_witnessed_counts(s, process->value[0]))
+			continue;
+		add_holder(m, s->a, s->b);
+		add_threads(m, s->a, s->b, 0);
+	}
+	m->processes = m->pids.used;
+	m->silent = 0;
+	for (s = fxt_map_next(&m->pids, NULL); s; s = fxt_map_next(&m->pids, s))
+		m->silent += !s->value[0];
 }
 
 void fxt_merge_add(struct fxt_merge *m, struct fxt_overview *o, const struct fxt_reader *r)
 {
-	/* The kernel's part names the threads that no agent tells of. */
-	bool is_kernel = r->provider && fxt_provider_is_kernel(r->provider), fresh;
-	struct fxt_slot *s;
+	const struct fxt_slot *s;
+	bool fresh;
 
 	for (size_t i = 0; i < r->thread_count; i++) {
-		bool is_told = (i < o->thread_count && o->thread_events[i]) ||
-			       (is_kernel && r->threads[i].name.bytes);
+		const struct fxt_trace_thread *one = &r->threads[i];
 
-		if (!is_told || r->threads[i].pid == FXT_KERNEL_PROVIDER_ID)
+		if (i >= o->thread_count || !o->thread_events[i] || one->pid == FXT_KERNEL_PROVIDER_ID)
 			continue;
-		s = fxt_map_put(&m->holders, r->threads[i].tid, 0, &fresh);
-		m->has_numbers_again = m->has_numbers_again || (!fresh && s->value[0] != r->threads[i].pid);
-		s->value[0] = r->threads[i].pid;
-		if (!r->threads[i].is_track)
-			m->threads += more_threads(m, &r->threads[i], fxt_overview_lives(o, (uint32_t)i));
-		fxt_map_put(&m->pids, r->threads[i].pid, 0, &fresh);
-		m->processes += fresh;
+		add_holder(m, one->pid, one->tid);
+		if (!one->is_track)
+			add_threads(m, one->pid, one->tid, fxt_overview_lives(o, (uint32_t)i));
+		fxt_map_put(&m->pids, one->pid, 0, &fresh)->value[0] |= fxt_overview_records(o, i);
 	}
-	for (s = fxt_map_next(&r->process_names, NULL); s; s = fxt_map_next(&r->process_names, s)) {
-		if (s->a == FXT_KERNEL_PROVIDER_ID)
-			continue;
-		fxt_map_put(&m->pids, s->a, 0, &fresh);
-		m->processes += fresh;
-	}
+	for (s = fxt_map_next(&r->process_names, NULL); s; s = fxt_map_next(&r->process_names, s))
+		if (s->a != FXT_KERNEL_PROVIDER_ID)
+			fxt_map_put(&m->pids, s->a, 0, &fresh);
 	m->events += o->events;
 	for (int loss = 0; loss < FXT_LOSS_KINDS; loss++)
 		m->lost[loss] += fxt_overview_lost(o, (enum fxt_loss_kind)loss);

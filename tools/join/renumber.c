@@ -245,12 +245,27 @@ uint64_t fxt_renumber_thread(const struct fxt_renumber *n, uint64_t pid, uint64_
 	return place == FXT_NO_BEARER ? tid : n->bearers.list[place].koid;
 }
 
-uint64_t fxt_renumber_more(const struct fxt_renumber *n)
+uint64_t fxt_renumber_more(const struct fxt_renumber *n, uint64_t *silent)
 {
-	uint64_t more = 0;
+	uint64_t more = 0, numbers = 0, processes = 0;
+	struct fxt_map recorders = {0}, with_recorders = {0};
+	bool fresh, other;
 
-	for (size_t i = 1; i < n->bearers.process_count; i++)
-		more += n->bearers.list[i].number == n->bearers.list[i - 1].number;
+	for (size_t i = 0; i < n->program_count; i++)
+		if (n->programs[i].process != FXT_NO_BEARER && n->programs[i].first_ns != UINT64_MAX)
+			fxt_map_put(&recorders, n->programs[i].process, 0, &fresh);
+	for (const struct fxt_slot *s = fxt_map_next(&recorders, NULL); s; s = fxt_map_next(&recorders, s))
+		fxt_map_put(&with_recorders, n->bearers.list[s->a].number, 0, &fresh);
+	for (size_t i = 0; i < n->bearers.process_count; i++) {
+		other = i == 0 || n->bearers.list[i].number != n->bearers.list[i - 1].number;
+		more += !other;
+		processes += !fxt_map_find(&recorders, i, 0);
+		numbers += other && !fxt_map_find(&with_recorders, n->bearers.list[i].number, 0);
+	}
+	if (silent)
+		*silent = processes - numbers;
+	fxt_map_free(&recorders);
+	fxt_map_free(&with_recorders);
 	return more;
 }
 

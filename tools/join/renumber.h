@@ -50,8 +50,9 @@ uint64_t fxt_renumber_thread(const struct fxt_renumber *n, uint64_t pid, uint64_
 typedef bool fxt_renumber_put(void *context, uint64_t *words, size_t count);
 bool fxt_renumber_names(struct fxt_renumber *n, fxt_renumber_put *put, void *context);
 
-/* Returns how many processes there are more than numbers. */
-uint64_t fxt_renumber_more(const struct fxt_renumber *n);
+/* Returns how many processes there are more than numbers, and how many more of those that have recorded
+ * nothing there are than numbers of which no process has recorded anything. `silent` may be NULL. */
+uint64_t fxt_renumber_more(const struct fxt_renumber *n, uint64_t *silent);
 
 void fxt_renumber_free(struct fxt_renumber *n);
 

@@ -121,6 +121,7 @@ static void summary_json(const struct fxt_merge *m, const struct fxt_run *run, c
 	fxt_json_i64(&j, "status", run->status);
 	fxt_json_u64(&j, "wall_ns", run->wall_ns);
 	fxt_json_u64(&j, "processes", m->processes);
+	fxt_json_u64(&j, "recorded_nothing", m->silent);
 	fxt_json_u64(&j, "threads", m->threads);
 	fxt_json_u64(&j, "events", m->events);
 	fxt_json_u64(&j, "bytes", m->bytes);
@@ -202,14 +203,14 @@ static void say_left(const struct fxt_run *run)
 
 static void say(const struct fxt_merge *m, const char *duration, const char *path)
 {
-	char *lost = losses(m);
+	char *lost = losses(m), *who = fxt_processes_in_words(m->processes, m->silent);
 
-	fxt_error(NULL, "%s process%s, %s thread%s, %s events%s%s, %s%s%s, %s -> %s",
-		  fxt_count(m->processes).text, m->processes == 1 ? "" : "es", fxt_count(m->threads).text,
+	fxt_error(NULL, "%s, %s thread%s, %s events%s%s, %s%s%s, %s -> %s", who, fxt_count(m->threads).text,
 		  m->threads == 1 ? "" : "s", fxt_count(m->events).text, duration ? " in " : "",
 		  duration ? duration : "", fxt_bytes(m->bytes).text,
 		  m->packed_bytes ? " compressed to " : "",
 		  m->packed_bytes ? fxt_bytes(m->packed_bytes).text : "", lost, path);
+	free(who);
 	free(lost);
 }
 

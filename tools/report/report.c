@@ -428,6 +428,7 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 	report->files.objects = report->waits.objects = report->contention.objects = &report->objects;
 	while (fxt_reader_next(r, &rec)) {
 		fxt_overview_take(&report->overview, r, &rec);
+		fxt_witnessed_take(&report->witnessed, &rec);
 		fxt_wall_clock_take(&report->wall_clock, r, &rec);
 		if (!rec.known || rec.damaged)
 			continue;
@@ -456,10 +457,7 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 	fxt_ends_finish(&report->process_ends, r, report->overview.last_ns);
 	fxt_processor_time_finish(&report->processor, r, &report->process_ends, &report->overview,
 				  options->sort == FXT_SORT_TOTAL);
-	for (size_t i = 0; i < report->processor.thread_count; i++)
-		fxt_overview_mention(&report->overview, report->processor.threads[i].thread);
-	for (size_t i = 0; i < report->blocked.count; i++)
-		fxt_overview_mention(&report->overview, report->blocked.list[i].thread);
+	fxt_overview_witnessed(&report->overview, r, &report->witnessed);
 	fxt_blocked_threads_finish(&report->blocked, r, report->overview.first_ns);
 	report->has_processes = fxt_overview_processes(&report->overview, r) > 1;
 	fxt_heap_stacks_lack(&report->heap_stacks, &report->overview);

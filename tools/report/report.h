@@ -394,6 +394,7 @@ struct fxt_report {
 	struct fxt_ends process_ends;
 	struct fxt_roles roles;
 	struct fxt_overview overview;
+	struct fxt_witnessed witnessed;
 	struct fxt_wall_clock wall_clock;
 	struct fxt_objects objects;
 	struct fxt_calls calls;

@@ -277,6 +277,7 @@ void fxt_report_free(struct fxt_report *report)
 {
 	fxt_roles_free(&report->roles);
 	fxt_overview_free(&report->overview);
+	fxt_witnessed_free(&report->witnessed);
 	fxt_calls_free(&report->calls);
 	fxt_calls_free(&report->agent);
 	fxt_waits_free(&report->waits);

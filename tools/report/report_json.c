@@ -149,6 +149,7 @@ static void put_trace(struct fxt_json *j, const struct fxt_report *report)
 	fxt_json_object(j, "trace");
 	put_programs(j, report->r);
 	fxt_json_u64(j, "processes", fxt_overview_processes(o, report->r));
+	fxt_json_u64(j, "recorded_nothing", o->silent);
 	fxt_json_u64(j, "threads", fxt_overview_threads(o, report->r));
 	fxt_json_u64(j, "bytes", report->r->size);
 	fxt_json_u64(j, "events", o->events);

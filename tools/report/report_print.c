@@ -157,11 +157,12 @@ static void print_head(const struct fxt_report *report, bool functions_are_next,
 {
 	const struct fxt_overview *o = &report->overview;
 	size_t threads = fxt_overview_threads(o, report->r), processes = fxt_overview_processes(o, report->r);
+	char *who = fxt_processes_in_words(processes, o->silent);
 
 	print_programs(report->r, processes, out);
-	fprintf(out, "%zu process%s, %zu thread%s, %s events in %s\n", processes, processes == 1 ? "" : "es",
-		threads, threads == 1 ? "" : "s", fxt_count(o->events).text,
-		fxt_duration(o->events ? o->last_ns - o->first_ns : 0).text);
+	fprintf(out, "%s, %zu thread%s, %s events in %s\n", who, threads, threads == 1 ? "" : "s",
+		fxt_count(o->events).text, fxt_duration(o->events ? o->last_ns - o->first_ns : 0).text);
+	free(who);
 	if (report->options.utc)
 		print_utc(report, out);
 	print_shares(o, report->r, out);
