@@ -280,6 +280,23 @@ bool fxt_buffer_durable(struct fxt_storage *storage, const uint64_t *record, siz
 	return fits;
 }
 
+void fxt_buffer_durable_retract(struct fxt_buffer *buffer, bool (*is_over)(const uint64_t *record))
+{
+	uint64_t mask = fxt_lock(&buffer->durable_lock);
+	size_t at, words;
+
+	for (at = 0; at < buffer->durable_at; at += words) {
+		uint64_t *record = buffer->durable + at;
+
+		words = fxt_get_record_words(record[0]);
+		if (!words)
+			break;
+		if (is_over(record))
+			store(record, fxt_filler(words));
+	}
+	fxt_unlock(&buffer->durable_lock, mask);
+}
+
 static struct fxt_free_pages *free_pages_of(struct fxt_buffer *buffer, uint32_t words)
 {
 	return words == FXT_PAGE_WORDS ? &buffer->free_pages : &buffer->free_small_pages;

@@ -360,6 +360,13 @@ enum { FXT_GIVEN_UP_AT = FXT_CHUNK_WORDS - FXT_COUNTER_WORDS };
 /* Empties chunk `number`, which a ring has given to the caller. At each instruction its events are there, or
  * are counted. Returns how many have not been counted before. */
 uint32_t fxt_buffer_give_up(struct fxt_buffer *buffer, uint32_t number);
+
+/* Puts fillers in the place of those records of the durable area for which `is_over` returns true. */
+__attribute__((cold)) void fxt_buffer_durable_retract(struct fxt_buffer *buffer,
+						       bool (*is_over)(const uint64_t *record));
+
+/* Returns how many events the counts of the buffer say were overwritten. No thread gives up a chunk. */
+uint64_t fxt_buffer_overwritten(const struct fxt_buffer *buffer);
 /* Implements clear() of storage.h. */
 void fxt_buffer_clear(struct fxt_storage *storage, const struct fxt_chunk *chunk);
 /* Returns how many events are in chunk `number` of a managed ring that nobody has saved, after the caller has

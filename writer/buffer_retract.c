@@ -275,6 +275,15 @@ uint32_t fxt_buffer_give_up(struct fxt_buffer *buffer, uint32_t number)
 	return give_up(buffer, number, LAST_ROW);
 }
 
+uint64_t fxt_buffer_overwritten(const struct fxt_buffer *buffer)
+{
+	uint64_t sum = 0;
+
+	for (unsigned row = 0; row < FXT_OVERWRITTEN_ROWS; row++)
+		sum += count_of(buffer, row)[FXT_COUNTER_SUM];
+	return sum;
+}
+
 void fxt_buffer_clear(struct fxt_storage *storage, const struct fxt_chunk *chunk)
 {
 	struct fxt_buffer *buffer = (struct fxt_buffer *)storage;

@@ -369,6 +369,7 @@ struct fxt_agent {
 	/* The counters of losses in the durable area. They count for threads that have no page or are gone,
 	 * and the losses that no thread counts itself. */
 	uint64_t *losses[FXT_LOSS_COUNT];
+	uint64_t *lost_before;          /* the record of fxt_losses_session(), in the durable area too */
 	char program[64];               /* the program's name, for %e */
 	struct fxt_config config;
 	struct fxt_call_names calls;

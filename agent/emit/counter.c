@@ -78,9 +78,11 @@ enum {
 	TELL_NS = 10 * 1000,
 };
 
+static atomic_uint sessions;            /* another one has begun so often in this process */
+
 /* This is what the calling thread has lost and not told yet, in this process. */
 static __thread struct {
-	uint32_t pid;
+	uint32_t pid, session;
 	uint32_t untold;                /* in the header */
 	uint64_t told_ns;               /* when it last told the header */
 	uint64_t records;               /* in an instant */
@@ -95,12 +97,26 @@ static void begin_anew_after_fork(void)
 	lost.pid = fxt_agent.pid;
 }
 
+void fxt_loss_windows_forget(void)
+{
+	atomic_fetch_add_explicit(&sessions, 1, memory_order_relaxed);
+}
+
+/* A window ends with its session. */
+static bool is_of_this_session(void)
+{
+	return lost.session == atomic_load_explicit(&sessions, memory_order_relaxed);
+}
+
 void fxt_loss_note(const struct fxt_thread *thread, bool may_pass)
 {
 	struct fxt_managed_header *header = fxt_agent.buffer.managed ? fxt_agent.buffer.header : NULL;
 	uint64_t now_ns = thread->last_ns;
 
 	begin_anew_after_fork();
+	if (!is_of_this_session())
+		lost.records = 0;
+	lost.session = atomic_load_explicit(&sessions, memory_order_relaxed);
 	if (!lost.records++)
 		lost.from_ns = now_ns;
 	lost.to_ns = now_ns;
@@ -120,7 +136,7 @@ size_t fxt_loss_window(const struct fxt_thread *thread, uint64_t *record)
 	};
 	size_t words = 0;
 
-	if (lost.pid == fxt_agent.pid && lost.records)
+	if (lost.pid == fxt_agent.pid && lost.records && is_of_this_session())
 		words = fxt_encode_event(record, FXT_LOSS_WINDOW_WORDS, FXT_EVENT_INSTANT, lost.to_ns,
 					 (struct fxt_thread_ref){thread->index, thread->pid, thread->tid},
 					 FXT_INDEXED(FXT_STR_CATEGORIES + FXT_BIT_agent),

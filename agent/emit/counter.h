@@ -42,6 +42,10 @@ enum { FXT_LOSS_WINDOW_WORDS = 16 };
  * the header need not be exact. */
 void fxt_loss_note(const struct fxt_thread *thread, bool may_pass);
 
+/* Makes all threads forget what they have dropped and told by no instant, because another session begins. The
+ * header keeps the sum. */
+FXT_COLD void fxt_loss_windows_forget(void);
+
 /* Writes the instant about what the calling thread has dropped since this function was last called, if
  * anything. Returns its size in words; 0: there is none. `record` has FXT_LOSS_WINDOW_WORDS. */
 size_t fxt_loss_window(const struct fxt_thread *thread, uint64_t *record);

@@ -9,18 +9,23 @@
 #include "agent/base/stack.h"
 #include "clock.h"
 #include "counter.h"
+#include "thread.h"
 #include "trace_file.h"
 #include "writer/fxt_encode.h"
 
+static const uint64_t names[FXT_LOSS_COUNT] = {
+	[FXT_LOSS_ROOM] = FXT_STR_dropped, [FXT_LOSS_DEPTH] = FXT_STR_dropped_depth,
+	[FXT_LOSS_SIGNALS] = FXT_STR_dropped_signals, [FXT_LOSS_SIZE] = FXT_STR_dropped_size,
+	[FXT_LOSS_FILTERED] = FXT_STR_filtered, [FXT_LOSS_OVERWRITTEN] = FXT_STR_overwritten,
+	[FXT_LOSS_UNNAMED] = FXT_STR_unnamed, [FXT_LOSS_BLOCKS] = FXT_STR_blocks_not_kept,
+	[FXT_LOSS_STACKS] = FXT_STR_stacks_not_kept,
+};
+
+/* Of each cause: which process has told why. A process tells it again in another session. */
+static atomic_uint told_for_pid[FXT_LOSS_TOLD];
+
 void fxt_agent_count(enum fxt_loss why, uint64_t records, uint64_t last_ns)
 {
-	static const uint64_t names[FXT_LOSS_COUNT] = {
-		[FXT_LOSS_ROOM] = FXT_STR_dropped, [FXT_LOSS_DEPTH] = FXT_STR_dropped_depth,
-		[FXT_LOSS_SIGNALS] = FXT_STR_dropped_signals, [FXT_LOSS_SIZE] = FXT_STR_dropped_size,
-		[FXT_LOSS_FILTERED] = FXT_STR_filtered, [FXT_LOSS_OVERWRITTEN] = FXT_STR_overwritten,
-		[FXT_LOSS_UNNAMED] = FXT_STR_unnamed, [FXT_LOSS_BLOCKS] = FXT_STR_blocks_not_kept,
-		[FXT_LOSS_STACKS] = FXT_STR_stacks_not_kept,
-	};
 	uint64_t *slot = fxt_agent.losses[why];
 
 	if (records && slot)
@@ -139,8 +144,6 @@ void fxt_agent_lost(enum fxt_loss why, uint64_t now_ns)
 		[FXT_LOSS_STATE] = "there is no memory for the state of one more thread",
 		[FXT_LOSS_SHARED] = "clone() without CLONE_SETTLS: neither thread nor child records any more",
 	};
-	static atomic_uint told_for_pid[FXT_LOSS_TOLD];
-
 	static_assert(FXT_FUNCTION_DEPTH == 500 && FXT_LANES == 6, "as the reasons have it");
 	if (fxt_may_not_lock())
 		return;
@@ -157,6 +160,62 @@ void fxt_agent_lost(enum fxt_loss why, uint64_t now_ns)
 		fxt_losses_tell(FXT_STR_dropped, reasons[why], 0, now_ns);
 	if (why == FXT_LOSS_SHARED)
 		fxt_log("%s", reasons[why]);
+}
+
+/* Puts the record of fxt_losses_session() into its place. */
+static void put_lost_before(uint64_t *at, struct fxt_args args)
+{
+	const struct fxt_thread_ref first = {0, fxt_agent.koid, fxt_agent.koid};
+	uint64_t record[FXT_LOST_BEFORE_WORDS];
+	size_t words = fxt_encode_event(record, FXT_LOST_BEFORE_WORDS, FXT_EVENT_INSTANT,
+					fxt_clock_kernel_ns(), first,
+					FXT_INDEXED(FXT_STR_CATEGORIES + FXT_BIT_agent),
+					FXT_INDEXED(FXT_STR_lost_before), args, 0);
+
+	if (words < FXT_LOST_BEFORE_WORDS)
+		record[words] = fxt_filler(FXT_LOST_BEFORE_WORDS - words);
+	memcpy(at + 1, record + 1, sizeof(record) - sizeof(*record));
+	atomic_store_explicit((_Atomic uint64_t *)at, record[0], memory_order_release);
+}
+
+/* Returns whether the record says why something was lost. */
+static bool is_reason(const uint64_t *record)
+{
+	uint64_t header = record[0];
+
+	if (fxt_get_record_type(header) == FXT_RECORD_METADATA)
+		return fxt_get_metadata_type(header) == FXT_METADATA_PROVIDER_EVENT;
+	return fxt_get_record_type(header) == FXT_RECORD_EVENT &&
+	       fxt_get_event_type(header) == FXT_EVENT_INSTANT &&
+	       fxt_get_event_category(header) == FXT_STR_CATEGORIES + FXT_BIT_agent &&
+	       (fxt_get_event_name(header) == FXT_STR_buffer_full ||
+		fxt_get_event_name(header) == FXT_STR_dropped ||
+		fxt_get_event_name(header) == FXT_STR_overwritten);
+}
+
+void fxt_losses_session(void)
+{
+	struct fxt_arg args[FXT_LOSS_COUNT];
+	uint32_t count = 0;
+
+	if (!fxt_agent_has_file() || !fxt_agent.lost_before)
+		return;
+	fxt_loss_windows_forget();
+	for (unsigned why = 0; why < FXT_LOSS_TOLD; why++)
+		atomic_store_explicit(&told_for_pid[why], 0, memory_order_relaxed);
+	for (unsigned why = 0; why < FXT_LOSS_COUNT; why++) {
+		uint64_t lost = fxt_threads_lost((enum fxt_loss)why);
+
+		if (why == FXT_LOSS_OVERWRITTEN)
+			lost += fxt_buffer_overwritten(&fxt_agent.buffer);
+		if (lost)
+			args[count++] =
+				(struct fxt_arg){FXT_ARG_UINT64, FXT_INDEXED(names[why]), .u64 = lost};
+	}
+	if (!count)
+		return;
+	put_lost_before(fxt_agent.lost_before, (struct fxt_args){count, args});
+	fxt_buffer_durable_retract(&fxt_agent.buffer, is_reason);
 }
 
 void fxt_agent_overwritten(const struct fxt_chunk *chunk, uint64_t now_ns)

@@ -43,6 +43,15 @@ void fxt_agent_overwritten(const struct fxt_chunk *chunk, uint64_t now_ns);
  * is full or cannot grow, or if two tasks share a thread's storage. */
 void fxt_agent_lost(enum fxt_loss why, uint64_t now_ns);
 
+/* A session of a manager has a trace of its own, and the counts of losses go on from one to the next, because
+ * they are the program's. So each begins with an instant, `lost before`, of all that was lost before it, by
+ * the names of the counters; there is none if nothing was. It has room before the counters. */
+enum { FXT_LOST_BEFORE_WORDS = 4 + 2 * FXT_LOSS_COUNT };
+
+/* Writes that instant, takes the reasons of earlier losses out of the durable area, and makes reasons and
+ * windows be told anew. Nobody records. */
+FXT_COLD void fxt_losses_session(void);
+
 /* Writes an instant into the durable area, with a reason and, unless it is 0, the limit that was met. The
  * caller knows that there is a file. */
 void fxt_losses_tell(uint64_t name, const char *reason, uint64_t limit_bytes, uint64_t now_ns);

@@ -66,9 +66,9 @@ void fxt_thread_after_rewrite(struct fxt_thread *thread);
  * on. `returns` is as for fxt_lanes_after_fork(). */
 void fxt_threads_after_fork(bool returns);
 
-/* Returns how many records of the process found no room, by its counter and those of its threads. Takes the
- * lock of threads.h. */
-FXT_COLD uint64_t fxt_threads_dropped(void);
+/* Returns what the process has lost for this cause so far, by its counter and those of its threads. It does
+ * not know what a ring has overwritten. Takes the lock of threads.h. */
+FXT_COLD uint64_t fxt_threads_lost(enum fxt_loss why);
 
 /* Maps states for threads that begin later, because the program is about to forbid that. Takes the lock of
  * threads.h. */

@@ -1,7 +1,7 @@
 /* Threads share chunks here. A thread that needs a chunk, when many are held already, writes on in the rest
  * of one whose thread records nothing. So a thread that sleeps holds no memory that others need, and ten
  * thousand threads that each record a little fill a few chunks. Called by a thread that needs a chunk, in a
- * turn of its lane (lane.c), in any context. fxt_threads_dropped() adds up the records for which the threads
+ * turn of its lane (lane.c), in any context. fxt_threads_lost() adds up the records for which the threads
  * found no room. See lanes.h and threads.h, and docs/sharing-chunks.md. */
 #include <linux/membarrier.h>
 
@@ -319,15 +319,21 @@ void fxt_threads_expire(void)
 	fxt_unlock(&fxt_threads.lock, mask);
 }
 
-uint64_t fxt_threads_dropped(void)
+uint64_t fxt_threads_lost(enum fxt_loss why)
 {
-	const uint64_t *slot = fxt_agent.losses[FXT_LOSS_ROOM];
-	uint64_t mask = fxt_lock(&fxt_threads.lock), dropped = slot ? fxt_counter_value(slot) : 0;
+	const uint64_t *slot = fxt_agent.losses[why];
+	uint64_t mask = fxt_lock(&fxt_threads.lock), lost = slot ? fxt_counter_value(slot) : 0;
 	uint32_t i;
 
 	/* The threads go on counting meanwhile, so each count is read once. */
-	for (i = 0; i < fxt_threads.count; i++)
-		dropped += *(volatile uint64_t *)fxt_threads.list[i]->counts.dropped;
+	for (i = 0; i < fxt_threads.count; i++) {
+		const struct fxt_thread_counts *counts = &fxt_threads.list[i]->counts;
+
+		if (why == FXT_LOSS_ROOM)
+			lost += *(volatile uint64_t *)counts->dropped;
+		else if (why == FXT_LOSS_FILTERED)
+			lost += *(volatile uint64_t *)counts->filtered;
+	}
 	fxt_unlock(&fxt_threads.lock, mask);
-	return dropped;
+	return lost;
 }

@@ -12,6 +12,7 @@
 #include "agent/clock/wall_clock.h"
 #include "clock.h"
 #include "counter.h"
+#include "losses.h"
 #include "writer/apart.h"
 #include "writer/fxt_encode.h"
 
@@ -56,14 +57,14 @@ static size_t add_stream(uint64_t *out, size_t capacity, const FILE *stream, con
 enum { COUNTERS = FXT_LOSS_COUNT + FXT_OVERWRITTEN_ROWS };
 
 /* Writes the records that a trace begins with: the provider, all strings of the tables, the names of this
- * process and of the standard streams, the time of day, and slots for the counts of losses. Returns their
- * size in words. */
+ * process and of the standard streams, the time of day, and places for what was lost before and for the
+ * counts of losses. Returns their size in words. */
 static size_t write_prologue(uint64_t *out)
 {
 	const struct fxt_string_records own = {(const uint64_t *)&fixed, sizeof(fixed) / FXT_WORD_BYTES};
 	const char *program = fxt_agent.program;
 	struct fxt_arg pid = {FXT_ARG_UINT32, FXT_INDEXED(FXT_STR_pid), .u32 = fxt_agent.pid};
-	const size_t room = FXT_RECORD_MAX_WORDS - COUNTERS * FXT_COUNTER_WORDS;
+	const size_t room = FXT_RECORD_MAX_WORDS - FXT_LOST_BEFORE_WORDS - COUNTERS * FXT_COUNTER_WORDS;
 	size_t used = 0, bytes = strlen(program);
 	unsigned i;
 
@@ -81,6 +82,8 @@ static size_t write_prologue(uint64_t *out)
 	used += add_stream(out + used, room - used, stdin, "stdin");
 	used += add_stream(out + used, room - used, stdout, "stdout");
 	used += add_stream(out + used, room - used, stderr, "stderr");
+	out[used] = fxt_filler(FXT_LOST_BEFORE_WORDS);
+	used += FXT_LOST_BEFORE_WORDS;
 	for (i = 0; i < COUNTERS; i++, used += FXT_COUNTER_WORDS)
 		fxt_counter_clear(out + used, fxt_clock_kernel_ns());
 	return used;
@@ -120,6 +123,7 @@ static int make_buffer(enum kind kind, const char *path)
 		return error;
 	counters = fxt_agent.buffer.storage.prologue + fxt_agent.buffer.prologue_words -
 		   (size_t)COUNTERS * FXT_COUNTER_WORDS;
+	fxt_agent.lost_before = counters - FXT_LOST_BEFORE_WORDS;
 	for (i = 0; i < FXT_LOSS_COUNT; i++)
 		fxt_agent.losses[i] = counters + (size_t)i * FXT_COUNTER_WORDS;
 	return error;

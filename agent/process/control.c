@@ -253,7 +253,7 @@ static void wait_for_start(void)
 	}
 	fxt_threads_expire();
 	atomic_store_explicit(&fxt_agent.stopped_ns, fxt_clock_kernel_ns(), memory_order_relaxed);
-	fxt_buffer_tell_dropped(&fxt_agent.buffer, fxt_threads_dropped());
+	fxt_buffer_tell_dropped(&fxt_agent.buffer, fxt_threads_lost(FXT_LOSS_ROOM));
 	fxt_buffer_tell(&fxt_agent.buffer, (struct fxt_packet){.request = FXT_PROVIDER_STOPPED});
 	if (can_wait)
 		fxt_gate_lend();

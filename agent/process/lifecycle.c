@@ -124,7 +124,8 @@ static void tell_cut(void)
 	if (fxt_buffer_find_cut(&fxt_agent.buffer, &bytes))
 		fxt_log("%s was cut to %lu bytes while it was written: what was behind them is lost, "
 			"and at least %lu records after that",
-			fxt_agent.buffer.path, (unsigned long)bytes, (unsigned long)fxt_threads_dropped());
+			fxt_agent.buffer.path, (unsigned long)bytes,
+			(unsigned long)fxt_threads_lost(FXT_LOSS_ROOM));
 }
 
 void fxt_agent_leaves(bool leaves)
@@ -157,7 +158,7 @@ void fxt_agent_exit(void)
 	    fxt_is_forbidden(FXT_NO_LOCKS) || fxt_agent.pid != (uint32_t)fxt_sys_getpid())
 		return;
 	fxt_parts_exit(thread);
-	fxt_buffer_tell_dropped(&fxt_agent.buffer, fxt_threads_dropped());
+	fxt_buffer_tell_dropped(&fxt_agent.buffer, fxt_threads_lost(FXT_LOSS_ROOM));
 	/* A forked child may be one of many, and waits for nothing. */
 	if (!fxt_agent.is_forked && (fxt_agent.config.wait_on_full || fxt_agent.config.waits_for_manager))
 		fxt_buffer_hand_over(&fxt_agent.buffer);

@@ -141,6 +141,7 @@ static const struct fxt_part table[] = {
 	 .exits = tell_filtered},
 	{"threads: one is left, a new one, in the calls its parent's was in if it returns to them",
 	 .mode = fxt_threads_mode, .child = child_threads},
+	{"losses: none was before, in a memory that is made anew", .mode = fxt_losses_session},
 	{"fibers: they go on, in the tracks of another process", .child = fxt_fibers_after_fork},
 	{"snapshots: none is being taken",
 	 .child = fxt_control_after_fork, .triggered = fxt_control_trigger,

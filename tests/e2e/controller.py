@@ -5,11 +5,13 @@
     controller.py sessions SOCKET SEED ROUNDS   random sessions of programs that keep a model
     controller.py churn SOCKET SEED PROGRAMS SECONDS
                                                 many programs, started and stopped each second
+    controller.py losses SOCKET SEED SESSIONS   sessions of programs that lose much
 
 The programs are tests/apps/obeys, which calls access() when it is told to. Sessions are started and stopped,
 in random modes, while other calls are made between. Each trace has the calls that were made while it was
 started, each once, and no others. The traces are left in the current directory, for other checkers."""
 import array
+import collections
 import json
 import os
 import random
@@ -292,14 +294,16 @@ def garbage(path):
 class Program:
     count = 0
 
-    def __init__(self, threads):
+    def __init__(self, threads, **environment):
         Program.count += 1
-        self.name, self.threads = f"p{Program.count}", threads
+        self.name, self.threads, self.obeyed = f"p{Program.count}", threads, 0
         self.process = subprocess.Popen([os.environ["OBEYS"], str(threads)], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE,
-                                        env=dict(os.environ, LD_PRELOAD=os.environ["FXT_AGENT"]))
+                                        env=dict(os.environ, LD_PRELOAD=os.environ["FXT_AGENT"],
+                                                 **environment))
 
     def obey(self, command):
+        self.obeyed += 1
         self.process.stdin.write(command.encode() + b"\n")
         self.process.stdin.flush()
         need(self.process.stdout.readline() == b"done\n", f"{self.name} has not obeyed")
@@ -343,10 +347,7 @@ def change(one, programs, method, params, wanted):
 def access_paths(trace):
     """Returns how often each path of a call of access() is in the trace."""
     dump = subprocess.run([FXT, "dump", trace], stdout=subprocess.PIPE, check=True, text=True).stdout
-    found = {}
-    for path in re.findall(r'"(/nowhere/[^"]*/[0-9]+/[0-9]+)"', dump):
-        found[path] = found.get(path, 0) + 1
-    return found
+    return collections.Counter(re.findall(r'"(/nowhere/[^"]*/[0-9]+/[0-9]+)"', dump))
 
 
 def compare(trace, expected):
@@ -400,8 +401,6 @@ def session(one, programs, rnd, number):
 
 def sessions(path, seed, rounds):
     rnd = random.Random(int(seed))
-    os.environ["FXT_MANAGER"] = os.path.abspath(path)
-    os.environ["FXT_QUIET"] = "1"
     number = 0
     for _ in range(int(rounds)):
         programs = [Program(rnd.choice((1, 1, 2, 4, 8))) for _ in range(rnd.randint(1, 3))]
@@ -421,8 +420,6 @@ def sessions(path, seed, rounds):
 def churn(path, seed, count, seconds):
     """Starts and stops each second, with many programs that never rest."""
     rnd = random.Random(int(seed))
-    os.environ["FXT_MANAGER"] = os.path.abspath(path)
-    os.environ["FXT_QUIET"] = "1"
     programs = [Program(rnd.choice((1, 2))) for _ in range(int(count))]
     one = Controller(path)
     one.initialize({"buffering_mode": "streaming", "buffer_size_megabytes_hint": 1,
@@ -446,5 +443,66 @@ def churn(path, seed, count, seconds):
     print(f"{window} starts of {count} programs, {len(expected)} calls")
 
 
+def accounts(trace, tag):
+    """Returns for each process how many calls with this tag the trace has or tells to be lost. The counts are
+    those of the program since it began, and an instant tells what they were when the session began."""
+    dump = subprocess.run([FXT, "dump", "--json", trace], stdout=subprocess.PIPE, check=True)
+    found, counters, sums = collections.Counter(), {}, collections.Counter()
+    for record in map(json.loads, dump.stdout.splitlines()):
+        if record["type"] == "counter" and record["category"] == "agent":
+            counters[record["pid"], record["name"], record["id"]] = record["args"]["records"]
+        elif record["type"] == "instant" and record["name"] == "lost before":
+            for name, records in record["args"].items():
+                counters[record["pid"], name, "before"] = -records
+        elif f"/nowhere/{tag}/" in record.get("args", {}).get("pathname", ""):
+            found[record["pid"]] += 1
+    for (pid, name, _), records in counters.items():
+        if name.startswith(("dropped", "overwritten", "filtered")):
+            found[pid] += records
+            sums[name.partition("_")[0]] += records
+    report = json.loads(subprocess.run([FXT, "report", "--json", trace], stdout=subprocess.PIPE,
+                                       check=True).stdout)["trace"]
+    told = {name: report[name] for name in ("dropped", "overwritten", "filtered")}
+    need(all(told[name] == sums[name] for name in told), f"{trace}: {sums} are lost, and told are {told}")
+    need((report["reason"] or report["buffer_full"]) if told["dropped"] else not report["buffer_full"],
+         f"{trace}: {told}, and why: {report['reason']}, {report['buffer_full']}")
+    return found
+
+
+def losses(path, seed, count):
+    """Each session's trace has the calls that were made in it, or tells that they are lost: no others."""
+    rnd = random.Random(int(seed))
+    programs = [Program(2), Program(2, FXT_THRESHOLD_NS="10000000000"), Program(1)]
+    for number in range(int(count)):
+        # Those that lose much, and those that lose little or nothing, take turns.
+        much = number % 2 == 0
+        mode = rnd.choice(("oneshot", "circular") if much else ("oneshot", "circular", "streaming"))
+        trace, tag = f"losses{number}.fxt", f"l{number}"
+        one, made, before = Controller(path), collections.Counter(), {p: p.obeyed for p in programs}
+        one.initialize({"buffering_mode": mode, "buffer_size_megabytes_hint": 1, "categories": ["io"],
+                        "start_timeout_milliseconds": 20000}, trace)
+        for _ in range(rnd.randint(1, 2)):
+            change(one, programs, "start_tracing", {}, "STARTED")
+            for program in programs:
+                calls = rnd.randint(15000, 25000) if much else rnd.randint(1, 300)
+                program.obey(f"call {tag} {calls}")
+                made[program] += calls * program.threads
+            change(one, programs, "stop_tracing", {"write_results": True}, "STOPPED")
+        ended = one.send("terminate")
+        until_states(one, programs, "WAITING")
+        need("result" in one.wait(ended), "terminate")
+        one.socket.close()
+        told = accounts(trace, tag)
+        for program in programs:
+            others = told[program.process.pid] - made[program]
+            # A thread makes eight calls at most beside those that a command asks for.
+            need(0 <= others <= 8 * program.threads * (program.obeyed - before[program]),
+                 f"{trace}, {mode}, {program.name}: {made[program]} calls, {others} more are told of")
+    for program in programs:
+        program.end()
+    print(f"{count} sessions that lose")
+
+
 if __name__ == "__main__":
-    {"table": table, "sessions": sessions, "churn": churn}[sys.argv[1]](*sys.argv[2:])
+    os.environ.update(FXT_MANAGER=os.path.abspath(sys.argv[2]), FXT_QUIET="1")
+    {"table": table, "sessions": sessions, "churn": churn, "losses": losses}[sys.argv[1]](*sys.argv[2:])

@@ -1,7 +1,8 @@
 #!/bin/bash
 # fxt ctl controls fxt serve --wait. Programs wait, and record while they are told to. controller.py has the
 # table of states and errors, and random sessions of programs that keep a model. FXT_ROUNDS is how many rounds
-# of these there are, FXT_CHURN how many programs are started and stopped for FXT_CHURN_SECONDS.
+# of these there are, FXT_LOSSES how many sessions lose what they have no room for, and FXT_CHURN how many
+# programs are started and stopped for FXT_CHURN_SECONDS.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
@@ -53,6 +54,7 @@ until_deadline only_listens
 holds=$(ls "/proc/$server/fd" | wc -l)
 controller table socket
 controller sessions socket "$seed" "${FXT_ROUNDS:-8}" >sessions
+controller losses socket "$seed" "${FXT_LOSSES:-4}" >losses
 controller churn socket "$seed" "${FXT_CHURN:-20}" "${FXT_CHURN_SECONDS:-4}" >churn
 # The last program has ended, and fxt serve is about to hear of it.
 holds_as_before()

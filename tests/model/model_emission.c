@@ -375,7 +375,7 @@ static int round_of(uint64_t seed)
 	atomic_store(&over, true);
 	if (snaps)
 		pthread_join(thread[MODEL_THREADS], NULL);
-	(void)fxt_threads_dropped();
+	(void)fxt_threads_lost(FXT_LOSS_ROOM);
 	done = model_check();
 	/* The file that is rewritten at a normal exit holds the same records. */
 	if (done && !model.is_guarded && model_below(&dice, 2)) {

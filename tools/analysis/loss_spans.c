@@ -9,6 +9,96 @@
 
 #include "tools/common/message.h"
 
+/* -- Counts ---------------------------------------------------------------------------------------- */
+
+static int by_last_loss(const void *a, const void *b)
+{
+	const struct fxt_slot *x = *(struct fxt_slot *const *)a, *y = *(struct fxt_slot *const *)b;
+
+	return x->value[1] != y->value[1] ? (x->value[1] < y->value[1] ? -1 : 1) : (x > y) - (x < y);
+}
+
+void fxt_losses_settle(struct fxt_map *counters, const struct fxt_map *before)
+{
+	struct fxt_slot **list = NULL;
+	size_t capacity = 0;
+
+	for (const struct fxt_slot *b = fxt_map_next(before, NULL); b; b = fxt_map_next(before, b)) {
+		uint64_t lost = b->value[0];
+		size_t count = 0;
+
+		for (struct fxt_slot *s = fxt_map_next(counters, NULL); s; s = fxt_map_next(counters, s)) {
+			if (s->a != b->a)
+				continue;
+			list = fxt_grow(list, &capacity, count + 1, sizeof(*list));
+			list[count++] = s;
+		}
+		if (count)
+			qsort(list, count, sizeof(*list), by_last_loss);
+		for (size_t i = 0; i < count; i++) {
+			uint64_t part = list[i]->value[0] < lost ? list[i]->value[0] : lost;
+
+			list[i]->value[0] -= part;
+			lost -= part;
+		}
+	}
+	free(list);
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	const struct fxt_loser *x = a, *y = b;
+
+	return x->pid != y->pid ? (x->pid < y->pid ? -1 : 1) : 0;
+}
+
+static int by_dropped(const void *a, const void *b)
+{
+	const struct fxt_loser *x = a, *y = b;
+
+	if (x->dropped != y->dropped)
+		return x->dropped > y->dropped ? -1 : 1;
+	return by_pid(a, b);
+}
+
+/* Adds the losses of one program of a process to those of the process. */
+static void join_loser(struct fxt_loser *to, struct fxt_loser *from)
+{
+	to->dropped += from->dropped;
+	for (unsigned i = 0; i < FXT_DROP_COUNT; i++)
+		to->lost[i] += from->lost[i];
+	if (!to->first_ns || (from->first_ns && from->first_ns < to->first_ns))
+		to->first_ns = from->first_ns;
+	if (from->last_ns > to->last_ns)
+		to->last_ns = from->last_ns;
+	if (to->reason)
+		free(from->reason);
+	else
+		to->reason = from->reason;
+	from->reason = NULL;
+}
+
+size_t fxt_losers_join(struct fxt_loser *list, size_t count)
+{
+	size_t kept = 0, i;
+
+	if (!count)
+		return 0;
+	qsort(list, count, sizeof(*list), by_pid);
+	for (i = 0; i < count; i++) {
+		if (kept && list[kept - 1].pid == list[i].pid)
+			join_loser(&list[kept - 1], &list[i]);
+		else if (kept++ != i)
+			list[kept - 1] = list[i];
+	}
+	qsort(list, kept, sizeof(*list), by_dropped);
+	while (kept && !list[kept - 1].dropped)
+		free(list[--kept].reason);
+	return kept;
+}
+
+/* -- Windows --------------------------------------------------------------------------------------- */
+
 enum { MOST = 4096 };
 
 /* A manager that is behind lets a program write a little now and then: that is one window still. */

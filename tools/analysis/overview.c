@@ -70,6 +70,13 @@ uint64_t fxt_overview_lives(const struct fxt_overview *o, uint32_t thread)
 	return s ? s->value[0] : 0;
 }
 
+static const char *const loss_names[FXT_LOSS_KINDS] = {
+	[FXT_LOSS_NO_ROOM] = "dropped", [FXT_LOSS_DEPTH] = "dropped_depth",
+	[FXT_LOSS_SIGNALS] = "dropped_signals", [FXT_LOSS_SIZE] = "dropped_size",
+	[FXT_LOSS_FILTERED] = "filtered", [FXT_LOSS_OVERWRITTEN] = "overwritten",
+	[FXT_LOSS_BLOCKS] = "blocks_not_kept", [FXT_LOSS_STACKS] = "stacks_not_kept",
+};
+
 static struct fxt_loser *loser_of(struct fxt_overview *o, const struct fxt_reader *r,
 				  const struct fxt_record *rec)
 {
@@ -82,19 +89,13 @@ static struct fxt_loser *loser_of(struct fxt_overview *o, const struct fxt_reade
 /* Takes a counter of losses. It is a running total, so its largest value counts. */
 static void take_counter(struct fxt_overview *o, const struct fxt_reader *r, const struct fxt_record *rec)
 {
-	static const char *const names[FXT_LOSS_KINDS] = {
-		[FXT_LOSS_NO_ROOM] = "dropped", [FXT_LOSS_DEPTH] = "dropped_depth",
-		[FXT_LOSS_SIGNALS] = "dropped_signals", [FXT_LOSS_SIZE] = "dropped_size",
-		[FXT_LOSS_FILTERED] = "filtered", [FXT_LOSS_OVERWRITTEN] = "overwritten",
-		[FXT_LOSS_BLOCKS] = "blocks_not_kept", [FXT_LOSS_STACKS] = "stacks_not_kept",
-	};
 	struct fxt_slot *s;
 	uint64_t value;
 	unsigned loss;
 	bool fresh;
 
 	for (loss = 0; loss < FXT_LOSS_KINDS; loss++)
-		if (fxt_text_is(&rec->name, names[loss]))
+		if (fxt_text_is(&rec->name, loss_names[loss]))
 			break;
 	if (loss == FXT_LOSS_KINDS || !fxt_argument_u64(fxt_argument(rec, "records"), &value))
 		return;
@@ -105,6 +106,28 @@ static void take_counter(struct fxt_overview *o, const struct fxt_reader *r, con
 		s->value[0] = value;
 	if (fxt_ns(rec->provider, rec->ticks) > s->value[1])
 		s->value[1] = fxt_ns(rec->provider, rec->ticks);
+}
+
+/* Takes what a program had lost before the session of the trace. */
+static void take_before(struct fxt_overview *o, const struct fxt_record *rec)
+{
+	struct fxt_slot *s;
+	uint64_t value;
+	bool fresh;
+
+	for (unsigned loss = 0; loss < FXT_LOSS_KINDS; loss++) {
+		if (!fxt_argument_u64(fxt_argument(rec, loss_names[loss]), &value))
+			continue;
+		s = fxt_map_put(&o->before, (uint64_t)rec->provider->index * FXT_LOSS_KINDS + loss, 0,
+				&fresh);
+		s->value[0] = value;
+	}
+}
+
+void fxt_overview_settle(struct fxt_overview *o)
+{
+	fxt_losses_settle(&o->counters, &o->before);
+	fxt_map_free(&o->before);
 }
 
 /* Takes the reason of a loss from the instants of the agent that tell of one. Its other instants, such
@@ -205,6 +228,8 @@ static void take_event(struct fxt_overview *o, struct fxt_reader *r, const struc
 		take_counter(o, r, rec);
 	else if (rec->subtype == FXT_EVENT_INSTANT && fxt_text_is(&rec->name, "lost"))
 		take_span(o, r, rec);
+	else if (rec->subtype == FXT_EVENT_INSTANT && fxt_text_is(&rec->name, "lost before"))
+		take_before(o, rec);
 	else if (rec->subtype == FXT_EVENT_INSTANT)
 		take_reason(o, r, rec);
 }
@@ -257,6 +282,7 @@ void fxt_overview_free(struct fxt_overview *o)
 	free(o->losers);
 	fxt_loss_spans_free(&o->spans);
 	fxt_map_free(&o->counters);
+	fxt_map_free(&o->before);
 	fxt_map_free(&o->lives);
 	fxt_map_free(&o->own);
 	fxt_map_free(&o->foreign);
@@ -340,43 +366,8 @@ void fxt_overview_gaps(const struct fxt_overview *o, struct fxt_map *from_ns)
 	}
 }
 
-static int by_pid(const void *a, const void *b)
-{
-	const struct fxt_loser *x = a, *y = b;
-
-	return x->pid != y->pid ? (x->pid < y->pid ? -1 : 1) : 0;
-}
-
-static int by_dropped(const void *a, const void *b)
-{
-	const struct fxt_loser *x = a, *y = b;
-
-	if (x->dropped != y->dropped)
-		return x->dropped > y->dropped ? -1 : 1;
-	return by_pid(a, b);
-}
-
-/* Adds the losses of one program of a process to those of the process. */
-static void join_loser(struct fxt_loser *to, struct fxt_loser *from)
-{
-	to->dropped += from->dropped;
-	for (unsigned i = 0; i < FXT_DROP_COUNT; i++)
-		to->lost[i] += from->lost[i];
-	if (!to->first_ns || (from->first_ns && from->first_ns < to->first_ns))
-		to->first_ns = from->first_ns;
-	if (from->last_ns > to->last_ns)
-		to->last_ns = from->last_ns;
-	if (to->reason)
-		free(from->reason);
-	else
-		to->reason = from->reason;
-	from->reason = NULL;
-}
-
 size_t fxt_overview_losers(struct fxt_overview *o)
 {
-	size_t kept = 0, i;
-
 	for (struct fxt_slot *s = fxt_map_next(&o->counters, NULL); s; s = fxt_map_next(&o->counters, s)) {
 		struct fxt_loser *loser = &o->losers[s->a / FXT_LOSS_KINDS];
 		uint64_t loss = s->a % FXT_LOSS_KINDS;
@@ -389,19 +380,7 @@ size_t fxt_overview_losers(struct fxt_overview *o)
 			loser->last_ns = s->value[1];
 	}
 	fxt_loss_spans_sort(&o->spans);
-	if (o->loser_count)
-		qsort(o->losers, o->loser_count, sizeof(*o->losers), by_pid);
-	for (i = 0; i < o->loser_count; i++) {
-		if (kept && o->losers[kept - 1].pid == o->losers[i].pid)
-			join_loser(&o->losers[kept - 1], &o->losers[i]);
-		else if (kept++ != i)
-			o->losers[kept - 1] = o->losers[i];
-	}
-	o->loser_count = kept;
-	if (kept)
-		qsort(o->losers, kept, sizeof(*o->losers), by_dropped);
-	while (o->loser_count && !o->losers[o->loser_count - 1].dropped)
-		free(o->losers[--o->loser_count].reason);
+	o->loser_count = fxt_losers_join(o->losers, o->loser_count);
 	return o->loser_count;
 }
 

@@ -13,31 +13,6 @@ struct fxt_category_usage {
 	uint64_t events, bytes;
 };
 
-/* The losses that the agent counts. */
-enum fxt_loss_kind {
-	FXT_LOSS_NO_ROOM,               /* records that found no room */
-	FXT_LOSS_DEPTH,                 /* functions that nested too deep */
-	FXT_LOSS_SIGNALS,               /* calls in signal handlers that nested too deep */
-	FXT_LOSS_SIZE,                  /* records that were too large */
-	FXT_DROP_COUNT,                 /* the losses above are dropped records, by cause */
-	FXT_LOSS_FILTERED = FXT_DROP_COUNT,              /* calls that a threshold or a filter left out */
-	FXT_LOSS_OVERWRITTEN,           /* events in a ring that newer ones have overwritten */
-	FXT_LOSS_COUNT,
-	/* These count no records. There was no place in the agent's tables, or in the trace, for */
-	FXT_LOSS_BLOCKS = FXT_LOSS_COUNT,       /* heap blocks and samples without a lifetime */
-	FXT_LOSS_STACKS,                        /* events without a call stack */
-	FXT_LOSS_KINDS
-};
-
-/* A process that lost records. */
-struct fxt_loser {
-	uint64_t pid;
-	uint64_t dropped, lost[FXT_DROP_COUNT];
-	/* times of its first and last loss; 0: not known */
-	uint64_t first_ns, last_ns;
-	char *reason;                   /* the reason, as its first instant about a loss says it; or NULL */
-};
-
 /* The sums. Before the first record all members are zero. */
 struct fxt_overview {
 	uint64_t records, events, event_bytes;
@@ -56,6 +31,7 @@ struct fxt_overview {
 	struct fxt_map lives;
 	/* The agent's running totals of losses, by provider and loss, and counter id. */
 	struct fxt_map counters;
+	struct fxt_map before;          /* what was lost before the session: loss_spans.h */
 	struct fxt_loser *losers;       /* by provider and without counts, until fxt_overview_losers() */
 	size_t loser_count, loser_capacity;
 	uint64_t buffer_full;           /* provider events that say that a buffer was full */
@@ -76,6 +52,9 @@ void fxt_overview_count(struct fxt_overview *o, uint32_t category, uint32_t thre
  * to tell of a thread of which only the kernel knows. */
 void fxt_overview_mention(struct fxt_overview *o, uint32_t thread);
 void fxt_overview_free(struct fxt_overview *o);
+
+/* Has what was lost before a session count for none of the functions below. All records were taken. */
+void fxt_overview_settle(struct fxt_overview *o);
 
 /* Returns how many records were lost for this cause, in all providers and threads; or how much the agent did
  * not keep. */

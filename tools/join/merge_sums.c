@@ -117,6 +117,7 @@ void fxt_merge_add(struct fxt_merge *m, struct fxt_overview *o, const struct fxt
 		if (s->a != FXT_KERNEL_PROVIDER_ID)
 			fxt_map_put(&m->pids, s->a, 0, &fresh);
 	m->events += o->events;
+	fxt_overview_settle(o);
 	for (int loss = 0; loss < FXT_LOSS_KINDS; loss++)
 		m->lost[loss] += fxt_overview_lost(o, (enum fxt_loss_kind)loss);
 	m->buffer_full += o->buffer_full;

@@ -453,6 +453,7 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 		else if (rec.type == FXT_RECORD_USERSPACE_OBJECT)
 			fxt_call_stacks_take(&report->who->stacks, r, &rec);
 	}
+	fxt_overview_settle(&report->overview);
 	fxt_who_finish(report->who, r, options->wrappers, options->source);
 	fxt_ends_finish(&report->process_ends, r, report->overview.last_ns);
 	fxt_processor_time_finish(&report->processor, r, &report->process_ends, &report->overview,
