@@ -6,6 +6,8 @@
     controller.py churn SOCKET SEED PROGRAMS SECONDS
                                                 many programs, started and stopped each second
     controller.py losses SOCKET SEED SESSIONS   sessions of programs that lose much
+    controller.py orphans SOCKET SEED SESSIONS MANAGER
+                                                sessions whose last program connects just before they end
 
 The programs are tests/apps/obeys, which calls access() when it is told to. Sessions are started and stopped,
 in random modes, while other calls are made between. Each trace has the calls that were made while it was
@@ -17,6 +19,7 @@ import os
 import random
 import re
 import select
+import signal
 import socket
 import struct
 import subprocess
@@ -503,6 +506,44 @@ def losses(path, seed, count):
     print(f"{count} sessions that lose")
 
 
+def orphans(path, seed, count, manager):
+    """A session ends while the only program, which nobody has heard, has connected, recorded and ended: a
+    child whose parents are gone. The manager stands still meanwhile. All its calls are in the trace."""
+    rnd = random.Random(int(seed))
+    os.mkfifo("orphan")
+    for number in range(int(count)):
+        trace, one, calls = f"orphans{number}.fxt", Controller(path), rnd.randint(1, 300)
+        one.initialize({"buffering_mode": rnd.choice(("oneshot", "circular", "streaming")),
+                        "categories": ["io", "process"]}, trace)
+        one.result("start_tracing")
+        end, child_end = os.pipe()
+        subprocess.run([os.environ["OUTLIVES"], str(rnd.randint(1, 2)), "orphan", str(calls), "0"],
+                       env=dict(os.environ, LD_PRELOAD=os.environ["FXT_AGENT"]), check=True,
+                       pass_fds=(child_end,))
+        os.close(child_end)
+        while one.result("get_providers")["providers"]:
+            pass
+        os.kill(int(manager), signal.SIGSTOP)
+        try:
+            # It may also connect when the end has been asked for.
+            ended = one.send("terminate") if rnd.random() < 0.3 else None
+            with open("orphan", "w") as gate:
+                gate.write("go\n")
+            # The child has the other end of the pipe.
+            need(os.read(end, 1) == b"", "the child says something")
+            ended = ended or one.send("terminate")
+        finally:
+            os.kill(int(manager), signal.SIGCONT)
+        need("result" in one.wait(ended), "terminate")
+        one.socket.close()
+        os.close(end)
+        dump = subprocess.run([FXT, "dump", trace], stdout=subprocess.PIPE, check=True, text=True).stdout
+        found = len(re.findall('io:access .*"/nowhere/[0-9]+"', dump))
+        need(found == calls, f"{trace}: {found} of {calls} calls of a child that nobody had heard")
+    print(f"{count} sessions end with a child")
+
+
 if __name__ == "__main__":
     os.environ.update(FXT_MANAGER=os.path.abspath(sys.argv[2]), FXT_QUIET="1")
-    {"table": table, "sessions": sessions, "churn": churn, "losses": losses}[sys.argv[1]](*sys.argv[2:])
+    {"table": table, "sessions": sessions, "churn": churn, "losses": losses,
+     "orphans": orphans}[sys.argv[1]](*sys.argv[2:])

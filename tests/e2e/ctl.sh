@@ -7,7 +7,7 @@
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
 
-export OBEYS=$apps/obeys
+export OBEYS=$apps/obeys OUTLIVES=$apps/outlives
 
 # stop_quiet: ends fxt serve, which has nothing to say.
 stop_quiet()
@@ -55,6 +55,7 @@ holds=$(ls "/proc/$server/fd" | wc -l)
 controller table socket
 controller sessions socket "$seed" "${FXT_ROUNDS:-8}" >sessions
 controller losses socket "$seed" "${FXT_LOSSES:-4}" >losses
+controller orphans socket "$seed" "${FXT_ORPHANS:-6}" "$server" >orphans
 controller churn socket "$seed" "${FXT_CHURN:-20}" "${FXT_CHURN_SECONDS:-4}" >churn
 # The last program has ended, and fxt serve is about to hear of it.
 holds_as_before()

@@ -250,6 +250,26 @@ static bool process_is_over(const struct fxt_client *p)
 	return p->process >= 0 && poll(&process, 1, 0) == 1;
 }
 
+static bool has_come(int fd)
+{
+	struct pollfd connection = {fd, POLLIN, 0};
+
+	return fd > 0 && poll(&connection, 1, 0) == 1;
+}
+
+/* Returns whether somebody has connected who was not heard. */
+static bool has_unheard(const struct fxt_manager *m)
+{
+	const struct fxt_session *session = &m->session;
+
+	if (has_come(m->listener) || has_come(m->second))
+		return true;
+	for (size_t i = 0; i < session->count; i++)
+		if (session->clients[i]->state == FXT_CLIENT_CONNECTED && has_come(session->clients[i]->fd))
+			return true;
+	return false;
+}
+
 /* -- The loop ---------------------------------------------------------------------------------- */
 
 /* Ends connections that have not registered in time. */
@@ -298,6 +318,8 @@ bool fxt_manager_step(struct fxt_manager *m, int most_ms)
 	/* A full disk may have room again while no program has anything to say. */
 	if (m->session.archive.is_full)
 		fxt_session_rotate(&m->session);
+	if (m->session.hears_first)
+		m->session.hears_first = has_unheard(m);
 	fxt_session_advance(&m->session);
 	end_silent(m, fxt_now_ns());
 	return any;

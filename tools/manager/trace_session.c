@@ -109,7 +109,7 @@ void fxt_session_initialize(struct fxt_session *s, const struct fxt_trace_config
 	s->dropped = s->overwritten = s->given_up = 0;
 	s->cut_off = 0;
 	s->files++;
-	s->was_saved = false;
+	s->was_saved = s->hears_first = false;
 	s->alert_waits = false;
 	for (size_t i = 0; i < s->count; i++)
 		fxt_client_new_session(s->clients[i]);
@@ -166,8 +166,8 @@ void fxt_session_terminate(struct fxt_session *s)
 	if (s->state == FXT_SESSION_READY || s->state == FXT_SESSION_TERMINATING)
 		return;
 	enter(s, FXT_SESSION_TERMINATING);
+	s->hears_first = true;
 	stop_all(s);
-	fxt_session_advance(s);
 }
 
 static void finish_stop(struct fxt_session *s)
@@ -317,7 +317,7 @@ void fxt_session_advance(struct fxt_session *s)
 		s->take_back_ns = now_ns + TAKE_BACK_NS;
 		fxt_memory_take_back(s, now_ns);
 	}
-	if (!s->deadline_ns || (now_ns < s->deadline_ns && awaits_any(s)))
+	if (!s->deadline_ns || (now_ns < s->deadline_ns && (awaits_any(s) || s->hears_first)))
 		return;
 	if (s->state == FXT_SESSION_STARTING)
 		enter(s, FXT_SESSION_STARTED);

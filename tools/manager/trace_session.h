@@ -73,6 +73,7 @@ struct fxt_session {
 	char *additional;               /* categories that the last start has added; NULL: none */
 	bool was_saved;                 /* the last stop has saved everything */
 	bool saves_at_stop;             /* the stop that is under way is to save everything */
+	bool hears_first;               /* it ends when what has come by connections has been heard */
 	struct fxt_archive archive;     /* open unless the state is READY */
 	uint64_t rotate_bytes;          /* a file of this size is followed by another; 0: never */
 	unsigned rotate_count;          /* so many older files are kept */
@@ -124,7 +125,8 @@ enum fxt_start_error fxt_session_start(struct fxt_session *s, enum fxt_buffer_di
 enum fxt_stop_error fxt_session_stop(struct fxt_session *s, bool saves);
 
 /* Ends the session, whatever its state: stops the providers, saves everything, closes the archive. Does
- * nothing if there is none or this is under way. */
+ * nothing if there is none or this is under way. A forked child may have come, handed its memory over and
+ * ended: so the caller clears `hears_first` when nobody is left who has connected and was not heard. */
 void fxt_session_terminate(struct fxt_session *s);
 
 /* Finishes the change that is under way if all providers have answered, or its time is over. Also does
