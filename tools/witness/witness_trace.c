@@ -257,15 +257,21 @@ static void put_names(struct fxt_witness_trace *w)
 /* -- Taking records ---------------------------------------------------------------------------- */
 
 /* A thread leaves a processor, or gets it (no outgoing one). Nobody tells which thread of another program is
- * next, or was last: that is 0. */
+ * next, or was last: that is 0, and its weight is that of an idle processor. Viewers would show a thread 0
+ * without it. */
 static void put_switch(struct fxt_witness_trace *w, const struct fxt_perf_record *record,
 		       enum fxt_thread_state state, uint32_t outgoing, uint32_t incoming)
 {
-	uint64_t words[8];
+	uint64_t words[16];
+	struct fxt_arg weight = {
+		FXT_ARG_INT32,
+		fxt_witness_string(w, outgoing ? "incoming_weight" : "outgoing_weight"),
+		.i32 = INT32_MIN,
+	};
 
 	fxt_witness_put(w, words,
-			fxt_encode_context_switch(words, 8, record->time_ns, (uint16_t)record->cpu, state,
-						  outgoing, incoming, (struct fxt_args){0, NULL}));
+			fxt_encode_context_switch(words, 16, record->time_ns, (uint16_t)record->cpu, state,
+						  outgoing, incoming, (struct fxt_args){1, &weight}));
 }
 
 static void take_switch(struct fxt_witness_trace *w, const struct fxt_perf_record *record)
