@@ -176,6 +176,7 @@ APPS_C = \
 	tests/apps/descriptors \
 	tests/apps/descriptor_races \
 	tests/apps/ends \
+	tests/apps/executes_bare \
 	tests/apps/count_calls \
 	tests/apps/count_databases \
 	tests/apps/count_files \

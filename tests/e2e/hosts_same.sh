@@ -177,6 +177,7 @@ rings forks
 time_spaces shift 100 5 fork work 2
 time_spaces shift 100 5 enter work 2
 silent
+executes_bare 2 2 self
 throws
 '
 # These cannot be compared. They never end, print their process id or ports that the kernel has chosen, print

@@ -193,6 +193,23 @@ for _ in 1 2 3; do
 		"$(grep -cF ": $words" said) $("$FXT" report merged.fxt | head -n 2 | grep -cF "$words")"
 done
 
+# What a process executes by an instruction of its own is told by the kernel alone. If no trace came of that,
+# because the environment was empty, the report says what ran.
+for self in "" self; do
+	bare=$((1 + $(random_below 3))) whole=$(random_below 3)
+	"$FXT" record -o bare.fxt -- sh -c "$apps/executes_bare $bare $whole $self; exit 0" 2>said ||
+		fail "executes_bare: exit status $?"
+	valid bare.fxt
+	is "executed by an instruction, $bare $whole $self: untraced" \
+		"executes_bare $((bare + (${#self} > 0)))" "$("$FXT" report --json bare.fxt | python3 -c '
+import json, sys
+for one in json.load(sys.stdin)["untraced"]:
+    print(one["program"], one["processes"])')"
+	is "executed by an instruction, $bare $whole $self: traced" "$whole" \
+		"$("$FXT" dump bare.fxt | grep -c 'io:access .*"/nowhere"')"
+	is "executed by an instruction: the summary" 1 "$(grep -c 'executes_bare: .* ran it untraced' said)"
+done
+
 # -- Ends of processes and threads -----------------------------------------------------------------------
 
 # Only the kernel says when a process ended that was killed and that nobody has reaped by the end of the run.

@@ -427,7 +427,7 @@ void fxt_overview_witnessed(struct fxt_overview *o, struct fxt_reader *r, const 
 		if (fxt_overview_records(o, i) && r->threads[i].pid != FXT_KERNEL_PROVIDER_ID)
 			fxt_map_put(&recorders, r->threads[i].pid, 0, &fresh);
 	for (const struct fxt_slot *s = fxt_map_next(&w->threads, NULL); s; s = fxt_map_next(&w->threads, s))
-		if (fxt_witnessed_counts(s, fxt_map_find(&recorders, s->a, 0)))
+		if (fxt_witnessed_counts(w, s, fxt_map_find(&recorders, s->a, 0)))
 			fxt_overview_mention(o, fxt_thread_of(r, s->a, s->b));
 	o->silent = fxt_overview_processes(o, r) - recorders.used;
 	fxt_map_free(&recorders);

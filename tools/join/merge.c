@@ -85,7 +85,16 @@ static bool put_untraced(struct fxt_merge *m)
 {
 	bool ok = true;
 
+	fxt_untraced_seen_all(&m->untraced);
+	for (size_t i = 0; i < m->lifetimes.program_count; i++) {
+		const struct fxt_ended_program *one = &m->lifetimes.programs[i];
+
+		fxt_untraced_began(&m->untraced, one->pid, one->clock_ns ? one->clock_ns : one->begin_ns);
+	}
 	fxt_untraced_settle(&m->untraced);
+	if (m->follows == FXT_FOLLOWS_ALL && m->lifetimes.program_count && !m->was_off &&
+	    !m->witnessed.numbers_differ && !fxt_lost_dropped(m->lost))
+		fxt_untraced_add_seen(&m->untraced, m->lifetimes.programs[0].pid);
 	for (size_t i = 0; ok && i < m->untraced.count; i++) {
 		const struct fxt_execution *e = &m->untraced.list[i];
 		const struct fxt_slot *id = fxt_map_find(&m->last_ids, e->teller, 0);

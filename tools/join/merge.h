@@ -70,6 +70,7 @@ struct fxt_merge {
 	struct fxt_map running;
 	struct fxt_untraced untraced;   /* programs that were executed and left no part */
 	struct fxt_not_seen not_seen;
+	bool was_off;                   /* recording was not on all the time: programs may be in no part */
 	struct fxt_open_lifetimes lifetimes;
 	struct fxt_frame_records frames;        /* names of functions */
 	struct fxt_profile profile;

@@ -161,12 +161,24 @@ static void take_clock(const struct fxt_merged_part *part, const struct fxt_reco
 static void take_kernel(struct fxt_merge *m, const struct fxt_record *rec)
 {
 	bool has_ended = fxt_text_is(&rec->name, "ended");
+	const struct fxt_text *program;
 	uint64_t pid, tid;
 
 	if ((has_ended || fxt_text_is(&rec->name, "executed")) &&
 	    fxt_argument_u64(fxt_argument(rec, "process"), &pid) &&
 	    fxt_argument_u64(fxt_argument(rec, "thread"), &tid))
 		fxt_open_lifetimes_kernel(&m->lifetimes, pid, tid, rec->ticks, has_ended);
+	program = fxt_argument_text(rec, "program");
+	if (fxt_text_is(&rec->name, "executed") && program &&
+	    fxt_argument_u64(fxt_argument(rec, "process"), &pid))
+		fxt_untraced_seen(&m->untraced, pid, rec->ticks, program);
+}
+
+static void take_agent(struct fxt_merge *m, const struct fxt_reader *r, const struct fxt_record *rec)
+{
+	fxt_not_seen_take(&m->not_seen, rec, r->threads[rec->thread].pid);
+	m->was_off = m->was_off || fxt_text_is(&rec->name, "recording started") ||
+		     fxt_text_is(&rec->name, "recording stopped");
 }
 
 /* Takes a decoded record. */
@@ -195,7 +207,7 @@ static void take(struct fxt_merge *m, struct fxt_reader *r, struct fxt_merged_pa
 		 program_of(part, rec->provider))
 		fxt_untraced_why(&m->untraced, r, rec, program_of(part, rec->provider)->ended.pid);
 	else if (fxt_text_is(&rec->category, "agent"))
-		fxt_not_seen_take(&m->not_seen, rec, r->threads[rec->thread].pid);
+		take_agent(m, r, rec);
 	else if (fxt_text_is(&rec->category, "kernel") && fxt_provider_is_kernel(rec->provider))
 		take_kernel(m, rec);
 }

@@ -86,9 +86,10 @@ void fxt_merge_sum_processes(struct fxt_merge *m)
 	bool fresh;
 
 	for (s = fxt_map_next(&m->witnessed.threads, NULL); s; s = fxt_map_next(&m->witnessed.threads, s)) {
-		process = fxt_map_put(&m->pids, s->a, 0, &fresh);
-		if (!fxt_witnessed_counts(s, process->value[0]))
+		process = fxt_map_find(&m->pids, s->a, 0);
+		if (!fxt_witnessed_counts(&m->witnessed, s, process && process->value[0]))
 			continue;
+		fxt_map_put(&m->pids, s->a, 0, &fresh);
 		add_holder(m, s->a, s->b);
 		add_threads(m, s->a, s->b, 0);
 	}

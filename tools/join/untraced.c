@@ -171,6 +171,95 @@ void fxt_untraced_take(struct fxt_untraced *u, const struct fxt_reader *r, const
 		add(u, r, rec, target, program);
 }
 
+/* -- What the kernel tells ------------------------------------------------------------------------ */
+
+void fxt_untraced_seen(struct fxt_untraced *u, uint64_t pid, uint64_t at_ns, const struct fxt_text *program)
+{
+	u->seen = fxt_grow(u->seen, &u->seen_capacity, u->seen_count + 1, sizeof(*u->seen));
+	u->seen[u->seen_count++] = (struct fxt_seen_execution){
+		.pid = pid,
+		.at_ns = at_ns,
+		.program = fxt_format("%.*s", (int)program->bytes, program->text)};
+}
+
+static int by_process_and_time(const void *a, const void *b)
+{
+	const struct fxt_seen_execution *x = a, *y = b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return x->at_ns != y->at_ns ? (x->at_ns < y->at_ns ? -1 : 1) : 0;
+}
+
+/* Returns how many executions come before that of the process after this time. */
+static size_t seen_until(const struct fxt_untraced *u, uint64_t pid, uint64_t at_ns)
+{
+	size_t low = 0, high = u->seen_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct fxt_seen_execution *one = &u->seen[middle];
+
+		if (one->pid < pid || (one->pid == pid && one->at_ns <= at_ns))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* A process that executes a program tells before, and one that spawns another tells after that has. */
+void fxt_untraced_seen_all(struct fxt_untraced *u)
+{
+	if (u->seen_count)
+		qsort(u->seen, u->seen_count, sizeof(*u->seen), by_process_and_time);
+	for (size_t i = 0; i < u->count; i++) {
+		const struct fxt_execution *e = &u->list[i];
+		size_t next = seen_until(u, e->pid, e->at_ticks);
+		struct fxt_seen_execution *after = next < u->seen_count ? &u->seen[next] : NULL;
+		struct fxt_seen_execution *before = next ? &u->seen[next - 1] : NULL;
+
+		if (after && after->pid != e->pid)
+			after = NULL;
+		if (before && before->pid != e->pid)
+			before = NULL;
+		if (before && (!after || e->at_ticks - before->at_ns < after->at_ns - e->at_ticks))
+			before->is_known = true;
+		else if (after)
+			after->is_known = true;
+	}
+}
+
+void fxt_untraced_began(struct fxt_untraced *u, uint64_t pid, uint64_t at_ns)
+{
+	size_t next = seen_until(u, pid, at_ns);
+
+	if (next && u->seen[next - 1].pid == pid)
+		u->seen[next - 1].is_known = u->has_begun = true;
+}
+
+void fxt_untraced_add_seen(struct fxt_untraced *u, uint64_t teller)
+{
+	for (size_t i = 0; i < u->seen_count && u->has_begun; i++) {
+		struct fxt_seen_execution *one = &u->seen[i];
+		bool tells = fxt_map_find(&u->processes, one->pid, 0) && process(u, one->pid)->value[0];
+
+		if (one->is_known)
+			continue;
+		u->list = fxt_grow(u->list, &u->capacity, u->count + 1, sizeof(*u->list));
+		u->list[u->count++] = (struct fxt_execution){.program = one->program,
+							     .pid = one->pid,
+							     .teller = tells ? one->pid : teller,
+							     .teller_tid = tells ? one->pid : teller,
+							     .at_ticks = one->at_ns,
+							     .count = 1,
+							     .why = fxt_program_refusal(one->program)};
+		one->program = NULL;
+	}
+}
+
+/* -- All of it ------------------------------------------------------------------------------------ */
+
 static int by_program(const void *a, const void *b)
 {
 	const struct fxt_execution *x = a, *y = b;
@@ -245,6 +334,9 @@ void fxt_untraced_free(struct fxt_untraced *u)
 		free(u->list[i].why);
 	}
 	free(u->list);
+	for (size_t i = 0; i < u->seen_count; i++)
+		free(u->seen[i].program);
+	free(u->seen);
 	fxt_map_free(&u->processes);
 	fxt_map_free(&u->children);
 	*u = (struct fxt_untraced){0};

@@ -1,5 +1,5 @@
-/* Finds programs of a run that left no trace: the trace of the process that executed them says so, and
- * no part came of them. Merge shows it the parts, and record prints what it found. */
+/* Finds programs of a run that left no trace: the trace of the process that executed them says so, or the
+ * kernel does, and no part came of them. Merge shows it the parts, and record prints what it found. */
 #ifndef FXT_TOOLS_UNTRACED_H
 #define FXT_TOOLS_UNTRACED_H
 
@@ -15,6 +15,13 @@ struct fxt_execution {
 	char *why;                      /* the reason, as a clause; NULL: not known */
 };
 
+/* A program that a process has executed, as the kernel tells. */
+struct fxt_seen_execution {
+	uint64_t pid, at_ns;
+	char *program;                  /* its name */
+	bool is_known;                  /* a part came of it, or an agent has told of it */
+};
+
 /* The executions that no part came of. At the beginning all members are zero. */
 struct fxt_untraced {
 	/* pid -> whether it has a part, and the place in the list plus 1 of its last execution of which
@@ -28,6 +35,9 @@ struct fxt_untraced {
 	 * after that part */
 	uint64_t last_pid, last_place;
 	bool is_settled;
+	struct fxt_seen_execution *seen;
+	size_t seen_count, seen_capacity;
+	bool has_begun;                 /* a part came of one of them */
 };
 
 /* Begins a part of that process, which shows that the program it executed last is traced. Parts of one
@@ -56,6 +66,21 @@ bool fxt_untraced_executes(const struct fxt_untraced *u, const struct fxt_reader
 /* Takes an instant by which the agent says why a program that process `own` has just spawned is untraced. */
 void fxt_untraced_why(struct fxt_untraced *u, const struct fxt_reader *r, const struct fxt_record *rec,
 		      uint64_t own);
+
+/* Takes what the kernel tells of a process: it has executed a program. */
+void fxt_untraced_seen(struct fxt_untraced *u, uint64_t pid, uint64_t at_ns, const struct fxt_text *program);
+
+/* Ends that, before all of the following: what agents have told of is known. */
+void fxt_untraced_seen_all(struct fxt_untraced *u);
+
+/* Says that a part came of a program that began at this time in the process. */
+void fxt_untraced_began(struct fxt_untraced *u, uint64_t pid, uint64_t at_ns);
+
+/* Adds executions that the kernel alone tells of, after fxt_untraced_settle(): the process has executed the
+ * program by an instruction of its own, or nothing came of one that an untraced process has executed. Adds
+ * nothing if no part came of any: the kernel may count processes in another namespace. `teller` is a process
+ * with a part that tells of those whose processes have none. */
+void fxt_untraced_add_seen(struct fxt_untraced *u, uint64_t teller);
 
 /* Reduces the list to the executions that no part came of, and finds out why. */
 void fxt_untraced_settle(struct fxt_untraced *u);

@@ -17,6 +17,9 @@ void fxt_witnessed_take(struct fxt_witnessed *w, const struct fxt_record *rec)
 	struct fxt_slot *s;
 	uint64_t pid, tid = rec->id;
 
+	/* What the join says of a number that was used again has the time since when. */
+	if (rec->type == FXT_RECORD_KERNEL_OBJECT && rec->subtype == FXT_OBJECT_PROCESS)
+		w->numbers_differ |= !rec->damaged && fxt_argument(rec, "pid") && !fxt_argument(rec, "since");
 	if (rec->damaged || (!is_event && !is_name) || !fxt_provider_is_kernel(rec->provider) ||
 	    !fxt_argument_u64(fxt_argument(rec, "process"), &pid) || pid == FXT_KERNEL_PROVIDER_ID ||
 	    (is_event && !fxt_argument_u64(fxt_argument(rec, "thread"), &tid)))
@@ -26,9 +29,9 @@ void fxt_witnessed_take(struct fxt_witnessed *w, const struct fxt_record *rec)
 		s->value[0] = 1;
 }
 
-bool fxt_witnessed_counts(const struct fxt_slot *thread, bool records)
+bool fxt_witnessed_counts(const struct fxt_witnessed *w, const struct fxt_slot *thread, bool records)
 {
-	return thread->value[0] || !records;
+	return records ? thread->value[0] : !w->numbers_differ;
 }
 
 char *fxt_processes_in_words(uint64_t processes, uint64_t silent)
@@ -44,4 +47,5 @@ char *fxt_processes_in_words(uint64_t processes, uint64_t silent)
 void fxt_witnessed_free(struct fxt_witnessed *w)
 {
 	fxt_map_free(&w->threads);
+	w->numbers_differ = false;
 }
