@@ -140,6 +140,48 @@ START_TEST(killed_child)
 }
 END_TEST
 
+/* What a manager took in a pass that it did not end is in no archive once it is killed. A ring that gives
+ * that up before the process has noticed counts it as overwritten. */
+START_TEST(taken_in_vain)
+{
+	static _Atomic uint32_t word;
+	const uint64_t now_ns = 1000000000;
+	const bool is_in_pass = _i & 1, is_killed = _i & 2;
+	struct fxt_chunk chunk;
+	struct fxt_lane lane = {0};
+	uint32_t turn, pass;
+
+	random_seed(0);
+	memset(marks, 0, sizeof(marks));
+	make_buffer(FXT_CIRCULAR, FXT_BUFFER_MIN_BYTES);
+	buffer.manager_word = &word;
+	atomic_store(&word, 1);
+	pass = (uint32_t)random_below(1 << 20);
+	atomic_store(&buffer.header->saved_pass, pass);
+	for (turn = 0; turn < buffer.limit; turn++) {
+		ck_assert(fxt_storage_take(&buffer.storage, now_ns, &chunk));
+		fxt_lane_enter(&lane, &chunk, 1);
+		put(&lane, turn);
+		fxt_storage_finish(&buffer.storage, chunk.number, 1, 1);
+		atomic_store(&buffer.taken[chunk.number],
+			     fxt_taken_pack((struct fxt_taken){
+				     .turn = atomic_load(&buffer.states[chunk.number]) >> 8,
+				     .words = FXT_CHUNK_WORDS,
+				     .events = 1,
+				     .pass = pass + is_in_pass}));
+	}
+	/* The process has just listened, so it takes this chunk before it does so again. */
+	if (is_killed)
+		atomic_store(&word, FXT_MANAGER_DIED);
+	ck_assert(fxt_storage_take(&buffer.storage, now_ns, &chunk));
+	ck_assert_uint_eq(chunk.overwritten, is_in_pass && is_killed);
+	ck_assert_uint_eq(fxt_buffer_overwritten(&buffer), is_in_pass && is_killed);
+	buffer.manager_word = NULL;
+	leave();
+	end();
+}
+END_TEST
+
 /* A thread may have read what kind of buffer it is before, and go on after another one has left. */
 START_TEST(late_thread)
 {
@@ -347,6 +389,7 @@ int main(void)
 	TCase *chosen = tcase_create("chosen moments"), *any = tcase_create("any moment");
 
 	tcase_add_loop_test(chosen, killed_child, 0, 12);
+	tcase_add_loop_test(chosen, taken_in_vain, 0, 4);
 	tcase_add_loop_test(chosen, late_thread, 0, 12);
 	tcase_set_timeout(any, 120);
 	tcase_add_loop_test(any, any_moment, 0, 60);
