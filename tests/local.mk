@@ -424,6 +424,7 @@ E2E_TESTS = \
 	tests/e2e/copy.sh \
 	tests/e2e/counters.sh \
 	tests/e2e/counts.sh \
+	tests/e2e/ctf.sh \
 	tests/e2e/ctl.sh \
 	tests/e2e/culprits.sh \
 	tests/e2e/descriptors.sh \
@@ -479,7 +480,7 @@ E2E_TESTS = \
 # What the scripts share, sourced or called by them.
 E2E_HELPERS = tests/e2e/bounded.py tests/e2e/hostile.py tests/e2e/hosts_lib.sh tests/e2e/lib.sh \
 	tests/e2e/stacked.py \
-	tests/e2e/controller.py tests/e2e/fibers.py tests/e2e/filters.py tests/e2e/kills.py \
+	tests/e2e/controller.py tests/e2e/ctf.py tests/e2e/fibers.py tests/e2e/filters.py tests/e2e/kills.py \
 	tests/e2e/manager.py tests/e2e/numbers.py tests/e2e/progress.py tests/e2e/trace.py
 # The providers of managed.sh, which keep a model of what they write.
 E2E_HELPERS += tests/manager/compare_archive.py tests/manager/hostile_providers.py \

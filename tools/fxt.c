@@ -15,6 +15,7 @@
 #include "tools/check/check.h"
 #include "tools/common/message.h"
 #include "tools/dump/dump.h"
+#include "tools/export/export.h"
 #include "tools/manager/manager_commands.h"
 #include "tools/reading/mapped_trace.h"
 #include "tools/record/joined_directory.h"
@@ -35,6 +36,7 @@ static const struct command {
 	{"dump", fxt_command_dump, "a line for every record"},
 	{"check", fxt_command_check, "whether a trace is what the format and its viewers require"},
 	{"merge", fxt_command_merge, "join what a killed fxt record left, or traces of several processes"},
+	{"convert", fxt_command_convert, "a trace in another form: CTF, for babeltrace2 and Trace Compass"},
 	{"categories", fxt_command_categories, "the categories that exist, or those of a trace"},
 };
 

@@ -312,6 +312,32 @@ MANAGER_FILES = \
 	tools/manager/trace_config.c \
 	tools/manager/trace_config.h
 
+EXPORT_FILES = \
+	tools/export/convert.c \
+	tools/export/ctf.c \
+	tools/export/ctf.h \
+	tools/export/ctf_bytes.h \
+	tools/export/ctf_classes.c \
+	tools/export/ctf_classes.h \
+	tools/export/ctf_kernel.c \
+	tools/export/ctf_losses.c \
+	tools/export/ctf_lttng.c \
+	tools/export/ctf_metadata.c \
+	tools/export/ctf_nodes.c \
+	tools/export/ctf_packets.c \
+	tools/export/ctf_packets.h \
+	tools/export/ctf_shapes.c \
+	tools/export/ctf_streams.c \
+	tools/export/ctf_take.c \
+	tools/export/export.h \
+	tools/export/forms.c \
+	tools/export/output_directory.c \
+	tools/export/output_directory.h \
+	tools/export/sorter.c \
+	tools/export/sorter.h \
+	tools/export/visit.c \
+	tools/export/visit.h
+
 CHECK_FILES = \
 	tools/check/check.c \
 	tools/check/check.h \
@@ -387,7 +413,7 @@ TOP_FILES = \
 
 TOOLS_SOURCES = $(COMMON_FILES) $(READING_FILES) $(PRINTING_FILES) $(ANALYSIS_FILES) $(DESCRIPTORS_FILES) \
 	$(LOCKS_FILES) $(PROGRAMS_FILES) $(CALLERS_FILES) $(STACKS_FILES) $(PERFETTO_FILES) $(JOIN_FILES) \
-	$(WITNESS_FILES) $(WAITS_FILES) \
+	$(WITNESS_FILES) $(WAITS_FILES) $(EXPORT_FILES) \
 	$(RECORD_FILES) $(ARCHIVE_FILES) $(MANAGER_FILES) \
 	$(CHECK_FILES) $(DUMP_FILES) $(REPORT_FILES) $(TOP_FILES)
 

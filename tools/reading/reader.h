@@ -147,6 +147,7 @@ struct fxt_record {
 	/* event, object, blob, provider; text of a string record or log message */
 	struct fxt_text name;
 	uint64_t blob_bytes;            /* blob, large blob */
+	const unsigned char *blob;      /* their bytes */
 	unsigned arg_count;
 	struct fxt_argument args[FXT_MAX_ARGS];
 	bool has_extra;

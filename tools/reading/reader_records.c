@@ -170,7 +170,7 @@ static void read_blob(struct fxt_decoder *d)
 	rec->subtype = (unsigned)fxt_get_blob_type(rec->header);
 	rec->blob_bytes = fxt_get_blob_bytes(rec->header);
 	rec->name = fxt_read_string(d, fxt_get_blob_name(rec->header));
-	fxt_read_stream(d, rec->blob_bytes, false);
+	rec->blob = (const unsigned char *)fxt_read_stream(d, rec->blob_bytes, false).text;
 	add_up(d);
 }
 
@@ -290,7 +290,7 @@ static void read_large(struct fxt_decoder *d)
 		fxt_read_arguments(d, (unsigned)fxt_get_large_blob_args(fields));
 	}
 	rec->blob_bytes = fxt_next_word(d);
-	fxt_read_stream(d, rec->blob_bytes, false);
+	rec->blob = (const unsigned char *)fxt_read_stream(d, rec->blob_bytes, false).text;
 	add_up(d);
 }
 

@@ -16,6 +16,7 @@
 #include "shared_memory.h"
 #include "tools/common/kernel_clock.h"
 #include "tools/common/message.h"
+#include "tools/export/export.h"
 #include "tools/join/join.h"
 #include "tools/programs/agent_path.h"
 #include "tools/programs/program.h"
@@ -48,6 +49,7 @@ struct recording {
 	struct fxt_kept kept;           /* the command is executed in fxt record's own place */
 	pid_t stands_for;               /* the number of the process that fxt record began as */
 	char *directory, *agent;
+	char *path;                     /* of the trace, when it was made */
 	uint64_t start_ns;              /* CLOCK_MONOTONIC: when it began */
 	uint64_t started_ns;            /* CLOCK_REALTIME_COARSE: the same */
 	bool is_followed;               /* the saver's archive can have parts appended */
@@ -118,6 +120,9 @@ static bool collect(struct recording *r)
 		fxt_parts_move_snapshots(&parts, path);
 		fxt_parts_remove(&parts, r->directory);
 		ok = true;
+		free(r->path);
+		r->path = path;
+		path = NULL;
 	}
 	fxt_merge_free(&r->merge);
 	fxt_parts_free(&parts);
@@ -261,6 +266,10 @@ static int record(struct fxt_record_options *o)
 	} else {
 		status = FXT_STATUS_FAILED;
 	}
+	if (r->path && o->is_ctf &&
+	    fxt_convert(r->path, fxt_export_form("ctf"), NULL, true, o->quiet || o->json) != 0)
+		status = failed(&r->run);
+	free(r->path);
 	free(r->directory);
 	free(r->agent);
 	free(r->run.left);

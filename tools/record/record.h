@@ -33,6 +33,7 @@ struct fxt_record_options {
 	bool is_toggled;                /* a signal that is kept (run.h) begins recording, and then ends it */
 	pid_t pid;                      /* of a process that runs already and is only watched; 0: none */
 	bool lacks_kernel;              /* the kernel is not asked (witness.h) */
+	bool is_ctf;                    /* the trace is converted, too */
 	bool lacks_perfetto;            /* nothing is written in Perfetto's own form (perfetto_blob.h) */
 	unsigned hz;                    /* of samples of the processor clock; 0: none are taken */
 	char *delay_ns, *duration_ns;   /* when recording begins, and how long it lasts; or NULL */

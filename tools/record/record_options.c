@@ -39,6 +39,7 @@ enum {
 	KEY_START_DELAY,
 	KEY_TOGGLE,
 	KEY_COMPRESS,
+	KEY_CTF,
 	KEY_SAMPLE,
 	KEY_NO_KERNEL,
 	KEY_NO_PERFETTO,
@@ -78,6 +79,11 @@ static char *check_together(const struct fxt_record_options *o)
 				  "them");
 	if (o->compresses && o->out && !fxt_parts_is_for_file(o->out))
 		return fxt_format("%s is a device, a pipe or a link: --compress needs a file", o->out);
+	if (o->is_ctf && o->out && !fxt_parts_is_for_file(o->out))
+		return fxt_format("%s is a device, a pipe or a link: --ctf needs a file", o->out);
+	if (o->is_ctf && (o->rotate_bytes || o->pid))
+		return fxt_strdup("--ctf goes with neither --rotate nor --pid: fxt convert --to=ctf makes a "
+				  "directory of each trace");
 	if (o->keep == FXT_KEEP_ALWAYS && o->is_toggled)
 		return fxt_strdup("with --keep-pid all signals are COMMAND's: --toggle would get none");
 	if (o->keep == FXT_KEEP_ALWAYS && fxt_init_adopts())
@@ -127,6 +133,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->compresses = true;
 		bad = FXT_CAN_PACK ? NULL : fxt_strdup("--compress needs zstd, and fxt was built without it");
 		break;
+	case KEY_CTF: o->is_ctf = true; break;
 	case 'p': bad = set_pid(o, arg); break;
 	case KEY_KEEP_PID: bad = set_keep(o, arg); break;
 	case KEY_ROTATE:
@@ -186,6 +193,9 @@ void fxt_record_parse(struct fxt_record_options *o, int argc, char **argv)
 		 "Size of each process's buffer in oneshot and circular mode (default 64)", 0},
 		{"compress", KEY_COMPRESS, 0, 0,
 		 "Compress the trace with zstd when the command has ended; fxt reads it as it is", 0},
+		{"ctf", KEY_CTF, 0, 0,
+		 "Write the trace as a CTF directory, too, for babeltrace2 and Trace Compass: fxt convert",
+		 0},
 		{"max-size", KEY_MAX_SIZE, "MB", 0,
 		 "How much is kept in streaming mode (default 1024): of a run that outgrows it, the "
 		 "beginning (half) and the newest",

@@ -1,0 +1,505 @@
+"""Compares a CTF directory with the trace that it was made of.
+
+    ctf.py same FXT TRACE DIRECTORY SEED     all events, by name and time, and 1000 arguments
+    ctf.py metadata DIRECTORY                what views of Trace Compass are made of
+    ctf.py discarded DIRECTORY               the sum of the streams' last packets, from the files alone
+    ctf.py cut DIRECTORY SEED                takes a packet out of each stream that has three, at random
+    ctf.py packets DIRECTORY                 fails where a packet breaks a rule
+    ctf.py odd SEED >FILE                    makes a trace of odd names, strings, numbers and orders
+
+What a trace has is read from `fxt dump --json`, and what the directory has from what babeltrace2 prints.
+"""
+import collections
+import json
+import os
+import random
+import re
+import struct
+import subprocess
+import sys
+
+import hostile
+
+HEAP = {'malloc', 'calloc', 'realloc', 'reallocarray', 'free', 'memalign', 'aligned_alloc', 'valloc',
+        'pvalloc', 'posix_memalign'}
+HEAP_NAMES = {'reallocarray': 'realloc', 'aligned_alloc': 'memalign', 'valloc': 'memalign',
+              'pvalloc': 'memalign'}
+UNTIMED = {'blob': 'blob', 'object': 'object', 'process': 'process', 'thread-name': 'thread',
+           'clock': 'kernel_object', 'kernel-object': 'kernel_object', 'provider': 'provider',
+           'init': 'initialization', 'provider-event': 'provider_event'}
+
+
+def fail(text):
+    print('FAIL: ' + text)
+    sys.exit(1)
+
+
+# -- What babeltrace2 prints ---------------------------------------------------------------------------
+
+STRING = re.compile(r'"((?:[^"\\]|\\.)*)"', re.S)
+NUMBER = re.compile(r'-?(?:0x[0-9A-Fa-f]+|nan|inf|[0-9.]+(?:e[-+]?[0-9]+)?)')
+ESCAPES = {'n': '\n', 't': '\t', 'r': '\r', 'a': '\a', 'b': '\b', 'f': '\f', 'v': '\v', 'e': '\x1b'}
+
+
+def unescaped(text):
+    def one(match):
+        what = match.group(1)
+        return chr(int(what[1:], 16)) if what[0] == 'x' else ESCAPES.get(what, what)
+    return re.sub(r'\\(x[0-9a-fA-F]{2}|.)', one, text, flags=re.S)
+
+
+def value(text, at):
+    """Returns the value at this place, and where it ends."""
+    if text[at] == '"':
+        match = STRING.match(text, at)
+        return unescaped(match.group(1)), match.end()
+    if text[at] == '(':
+        match = re.compile(r'\( "((?:[^"\\]|\\.)*)" : container = (\d+) \)', re.S).match(text, at)
+        return (unescaped(match.group(1)), int(match.group(2))), match.end()
+    if text.startswith('[ ]', at):
+        return [], at + 3
+    if text[at] == '[':
+        items, at = [], at + 2
+        while True:
+            at = text.index('= ', at) + 2
+            item, at = value(text, at)
+            items.append(item)
+            if text.startswith(' ]', at):
+                return items, at + 2
+            at += 2
+    match = NUMBER.match(text, at)
+    word = match.group()
+    return (int(word, 0) if re.fullmatch(r'-?(0x[0-9A-Fa-f]+|[0-9]+)', word) else float(word)), match.end()
+
+
+def fields(text):
+    """Returns the names and values of `{ a = 1, b = "x" }`."""
+    out, at = [], 2
+    if text in ('{ }', '{  }'):
+        return out
+    while True:
+        end = text.index(' = ', at)
+        name = text[at:end]
+        item, at = value(text, end + 3)
+        out.append((name, item))
+        if text.startswith(' }', at):
+            return out
+        at += 2
+
+
+LINE = re.compile(r'\[(\d+)\] localhost (.*?): \{ cpu_id = (\d+) \}(?:, \{ vpid = (-?\d+), vtid = (-?\d+), '
+                  r'procname = ("(?:[^"\\]|\\.)*"), ip = (0x[0-9A-F]+) \})?(?:, (\{.*\}))?', re.S)
+
+
+def events_of(directory):
+    """Returns the events of the directory as (time, name, vtid, fields as text), and what was said."""
+    run = subprocess.run(['babeltrace2', '--clock-cycles', '--no-delta', directory], stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE)
+    events = []
+    said = run.stderr.decode()
+    if run.returncode:
+        fail(f'babeltrace2 {directory}: exit status {run.returncode}: {said}')
+    for line in run.stdout.decode().split('\n')[:-1]:
+        match = LINE.fullmatch(line)
+        if not match:
+            fail(f'this line of babeltrace2 is none of an event: {line}')
+        # It has a word for an event without a name.
+        name = match.group(2).replace('<unknown>', '')
+        events.append((int(match.group(1)), name, match.group(5), match.group(8)))
+    return events, said
+
+
+# -- What the trace has --------------------------------------------------------------------------------
+
+def cleaned(name):
+    """Returns an event's name as a class has it."""
+    return name.replace('\0', '?')
+
+
+def expected(fxt, trace):
+    """Yields what the directory has to have: (time or None, name, record, part)."""
+    dump = subprocess.Popen([fxt, 'dump', '--json', trace], stdout=subprocess.PIPE)
+    for line in dump.stdout:
+        record = json.loads(line)
+        kind, at, name = record['type'], record.get('time'), cleaned(record.get('name', ''))
+        if kind == 'complete':
+            end = at + record['duration']
+            yield at, name + '_entry', record, 'entry'
+            yield end, name + '_exit', record, 'exit'
+            kernels = record['pid'] == 0x7fffffff
+            if record['category'] == 'malloc' and name in HEAP and not kernels:
+                heap = 'lttng_ust_libc:' + HEAP_NAMES.get(name, name)
+                yield at if name == 'free' else end, heap, record, None
+            if record['category'] == 'function' and not kernels:
+                yield at, 'lttng_ust_cyg_profile:func_entry', record, None
+                yield end, 'lttng_ust_cyg_profile:func_exit', record, None
+        elif kind in ('begin', 'end'):
+            yield at, name + ('_entry' if kind == 'begin' else '_exit'), record, 'whole'
+            if record['category'] == 'function':
+                which = 'entry' if kind == 'begin' else 'exit'
+                yield at, 'lttng_ust_cyg_profile:func_' + which, record, None
+        elif kind == 'switch':
+            yield at, 'sched_switch', record, 'switch'
+            if record.get('args'):
+                yield at, 'fxt:switch', record, 'whole'
+        elif kind == 'wakeup':
+            yield at, 'sched_waking', record, None
+            yield at, 'sched_wakeup', record, None
+            if record.get('args'):
+                yield at, 'fxt:wakeup', record, 'whole'
+        elif kind == 'log':
+            yield at, 'fxt:log', record, 'log'
+        elif kind == 'large-blob':
+            yield at, 'fxt:large_blob', record, 'whole'
+        elif kind in UNTIMED:
+            yield None, 'fxt:' + UNTIMED[kind], record, 'named'
+        elif 'time' in record:
+            yield at, name, record, 'whole'
+            if kind == 'instant' and record['category'] == 'kernel' and record['pid'] == 0x7fffffff and \
+                    name in ('executed', 'ended'):
+                yield at, 'sched_process_exec' if name == 'executed' else 'sched_process_exit', record, None
+    if dump.wait():
+        fail(f'fxt dump {trace}: exit status {dump.returncode}')
+
+
+OWN = ('fxt_kind', 'fxt_category', 'fxt_id', 'fxt_message', '_fxt_stack_length', 'fxt_stack', 'fxt_name',
+       '_fxt_data_length', 'fxt_data')
+
+
+def identifiers(args, own):
+    """Returns the names of the fields that arguments have, in their order, behind those of our own."""
+    names = [name for name in own if 'stack' not in name and 'data' not in name]
+    before = len(names)
+    for wanted in args:
+        plain = re.sub(r'[^A-Za-z0-9]', '_', ''.join(chr(b) for b in wanted.encode()[:87])) or 'unnamed'
+        name, number = plain, 2
+        while name in names:
+            name, number = f'{plain}_{number}', number + 1
+        names.append(name)
+    return names[before:]
+
+
+def alike(wanted, found):
+    if isinstance(found, tuple):
+        found = {'true': True, 'false': False}[found[0]]
+    if isinstance(wanted, bool) or isinstance(found, bool):
+        return wanted is found
+    if isinstance(wanted, str) and not isinstance(found, str):
+        return wanted.startswith('0x') and int(wanted, 16) == found
+    if isinstance(wanted, str):
+        return wanted.replace('\0', '?') == found
+    if wanted is None:
+        return isinstance(found, float)
+    if isinstance(wanted, float) or isinstance(found, float):
+        return abs(wanted - found) <= abs(wanted) * 1e-5
+    return wanted == found
+
+
+def part_of(args, part):
+    """Returns the arguments that an event of a call has."""
+    names = list(args)
+    first = next((i for i, name in enumerate(names) if name in ('ret', 'errno')), len(names))
+    names = names[:first] if part == 'entry' else names[first:] if part == 'exit' else names
+    return {name: args[name] for name in names if args[name] is not None}
+
+
+def check_arguments(events, wanted, rnd):
+    """Finds as many as 1000 events in what was expected, and compares all that they have."""
+    by_key = collections.defaultdict(list)
+    for at, name, record, part in wanted:
+        if part in ('entry', 'exit', 'whole', 'log'):
+            by_key[at, name].append((record, part))
+    checked = 0
+    for at, name, vtid, text in rnd.sample(events, len(events)):
+        candidates = by_key.get((at, name), [])
+        if not candidates or checked == 1000:
+            continue
+        checked += 1
+        found = dict(fields(text or '{ }'))
+        for record, part in candidates:
+            args, own = part_of(record.get('args', {}), part), {n for n in OWN if n in found}
+            names = identifiers(args, own)
+            if part == 'log':
+                args, names, own = {'message': record['message']}, ['fxt_message'], {'fxt_kind'}
+            elif 'fxt_category' in found and \
+                    found['fxt_category'][0] != cleaned(record.get('category', '')):
+                continue
+            if vtid is not None and record.get('tid', 0) < 0x70000000 and int(vtid) != record.get('tid'):
+                continue
+            if set(names) == set(found) - own and all(
+                    alike(v, found[n]) for n, v in zip(names, args.values())):
+                break
+            if part == 'whole' and 'id' in record and 'fxt_id' in found and \
+                    int(record['id']) != found['fxt_id']:
+                continue
+        else:
+            fail(f'{name} at {at}: found {text}, expected one of {candidates[:3]}')
+    return checked
+
+
+def same(fxt, trace, directory, seed):
+    wanted = list(expected(fxt, trace))
+    events, said = events_of(directory)
+    found = collections.Counter((at, name) for at, name, _, _ in events)
+    names = collections.Counter(name for _, name, _, _ in events)
+    times = [at for at, _, _, _ in wanted if at is not None]
+    first = min(times) if times else 0
+    made = re.compile('lttng_ust_statedump:|lttng_statedump_process_state|sched_process_fork')
+    for at, name, record, _ in wanted:
+        if not found[first if at is None else at, name]:
+            fail(f'{trace}: {name} at {at} is missing: {record}')
+        found[first if at is None else at, name] -= 1
+    for (at, name), count in found.items():
+        if count and not made.match(name):
+            fail(f'{trace}: {name} at {at} is there {count} times more than expected')
+    if times:
+        ends = [record['time'] + record.get('duration', 0) for _, _, record, _ in wanted if 'time' in record]
+        if events[0][0] != first or events[-1][0] != max(ends):
+            fail(f'{trace}: from {first} to {max(ends)}, found from {events[0][0]} to {events[-1][0]}')
+    by_name = collections.Counter(name for _, name, _, _ in wanted)
+    for name, count in by_name.items():
+        if names[name] != count:
+            fail(f'{trace}: {count} {name} expected, {names[name]} found')
+    checked = check_arguments(events, wanted, random.Random(seed))
+    said = re.sub(r'WARNING: .*?Tracer (?:may have )?discarded.*?\n', '', said)
+    if said.strip():
+        fail(f'{trace}: babeltrace2 says: {said}')
+    print(len(events), checked)
+
+
+# -- Packets -------------------------------------------------------------------------------------------
+
+HEAD = struct.Struct('<I16sIQQQQQQQI')
+
+
+def packets_of(path):
+    """Yields where a packet begins, and its head."""
+    with open(path, 'rb') as file:
+        data = file.read()
+    at = 0
+    while at < len(data):
+        head = HEAD.unpack_from(data, at)
+        yield at, head
+        at += head[7] // 8
+    if at != len(data):
+        fail(f'{path}: {at} bytes in packets, {len(data)} in the file')
+
+
+def streams_of(directory):
+    for folder in ('ust', 'kernel'):
+        path = os.path.join(directory, folder)
+        if os.path.isdir(path):
+            yield from sorted(os.path.join(path, name) for name in os.listdir(path) if name != 'metadata')
+
+
+def discarded(directory):
+    print(sum(list(packets_of(path))[-1][1][9] for path in streams_of(directory)))
+
+
+def check_packets(directory):
+    count = 0
+    for path in streams_of(directory):
+        end = lost = 0
+        for number, (_, head) in enumerate(packets_of(path)):
+            magic, _, _, _, begin, this_end, content, size, sequence, discards, _ = head
+            count += 1
+            if magic != 0xC1FC1FC1 or begin < end or this_end < begin or content > size or sequence != number:
+                fail(f'{path}: packet {number}: {head}')
+            if discards < lost or (number == 0 and discards):
+                fail(f'{path}: packet {number} has {discards} discarded events')
+            if size > (256 << 13) + (1 << 20) and discards == lost:
+                fail(f'{path}: packet {number} has {size // 8} bytes')
+            end, lost = this_end, discards
+    print(count)
+
+
+def cut(directory, seed):
+    rnd, taken = random.Random(seed), 0
+    for path in streams_of(directory):
+        packets = list(packets_of(path))
+        if len(packets) < 3:
+            continue
+        at, head = packets[rnd.randrange(1, len(packets) - 1)]
+        with open(path, 'rb') as file:
+            data = file.read()
+        with open(path, 'wb') as file:
+            file.write(data[:at] + data[at + head[7] // 8:])
+        taken += 1
+    print(taken)
+
+
+# -- Metadata ------------------------------------------------------------------------------------------
+
+VIEWS = {
+    'lttng_ust_libc:malloc': 'size ptr', 'lttng_ust_libc:calloc': 'nmemb size ptr',
+    'lttng_ust_libc:realloc': 'in_ptr size ptr', 'lttng_ust_libc:free': 'ptr',
+    'lttng_ust_libc:memalign': 'alignment size ptr',
+    'lttng_ust_libc:posix_memalign': 'out_ptr alignment size result',
+    'lttng_ust_cyg_profile:func_entry': 'addr call_site', 'lttng_ust_cyg_profile:func_exit': 'addr call_site',
+    'lttng_ust_statedump:start': '', 'lttng_ust_statedump:end': '',
+    'lttng_ust_statedump:bin_info': 'baddr memsz path is_pic has_build_id has_debug_link',
+    'lttng_ust_statedump:build_id': 'baddr build_id', 'lttng_ust_statedump:debug_link': 'baddr crc filename',
+    'lttng_ust_lib:load': 'baddr memsz path has_build_id has_debug_link', 'lttng_ust_lib:unload': 'baddr',
+    'lttng_ust_lib:build_id': 'baddr build_id', 'lttng_ust_lib:debug_link': 'baddr crc filename',
+}
+KERNEL_VIEWS = {
+    'sched_switch': 'prev_comm prev_tid prev_prio prev_state next_comm next_tid next_prio',
+    'sched_waking': 'comm tid prio target_cpu', 'sched_wakeup': 'comm tid prio target_cpu',
+    'sched_process_fork': 'parent_tid child_comm child_tid child_pid', 'sched_process_exit': 'tid',
+    'sched_process_free': 'tid', 'sched_process_exec': 'filename tid',
+    'lttng_statedump_process_state': 'tid pid ppid name status',
+}
+
+
+def read_metadata(path):
+    with open(path, 'rb') as file:
+        text = file.read().decode()
+    if not text.startswith('/* CTF 1.8 */'):
+        fail(f'{path} does not begin as CTF 1.8 does')
+    env = dict(re.findall(r'\t(\w+) = "?([^";]*)"?;', re.search(r'\nenv \{(.*?)\n\};', text, re.S).group(1)))
+    classes = {}
+    for name, number, body in re.findall(r'\nevent \{\n\tname = "((?:[^"\\]|\\.)*)";\n\tid = (\d+);\n'
+                                         r'\tstream_id = 0;\n\tfields := struct \{\n(.*?)\t\};\n\};',
+                                         text, re.S):
+        if int(number) != len(classes):
+            fail(f'{path}: class {number} is not number {len(classes)}')
+        classes[int(number)] = name, re.findall(r'\b_(\w+)(?:\[\w+\])?;', body)
+    return text, env, classes
+
+
+def need_fields(path, classes, views):
+    by_name = {name: names for name, names in classes.values()}
+    for name, wanted in views.items():
+        if name not in by_name:
+            fail(f'{path}: no class {name}')
+        lacks = set(wanted.split()) - set(by_name[name])
+        if lacks:
+            fail(f'{path}: {name} has no {lacks}')
+
+
+def check_balance(directory):
+    """Every end of a function has its begin, and what views show at an event is there."""
+    depth, seen = collections.Counter(), collections.Counter()
+    for _, name, vtid, text in events_of(directory)[0]:
+        seen[name] += 1
+        if name == 'lttng_ust_cyg_profile:func_entry':
+            depth[vtid] += 1
+        elif name == 'lttng_ust_cyg_profile:func_exit':
+            depth[vtid] -= 1
+            if depth[vtid] < 0:
+                fail(f'{directory}: thread {vtid} leaves a function that it has not entered')
+    return seen
+
+
+def metadata(directory):
+    path = os.path.join(directory, 'ust', 'metadata')
+    text, env, classes = read_metadata(path)
+    for name, wanted in ('domain', 'ust'), ('tracer_name', 'lttng-ust'), ('tracer_major', '2'):
+        if env.get(name) != wanted:
+            fail(f'{path}: {name} is {env.get(name)}')
+    if int(env['tracer_minor']) < 9 or not {'hostname', 'architecture_bit_width',
+                                            'tracer_buffering_scheme'} <= set(env):
+        fail(f'{path}: the environment is {env}')
+    context = re.search(r'event.context := struct \{(.*?)\};', text, re.S).group(1).split('\n')
+    if [line.strip() for line in context if line.strip()] != ['int32_t _vpid;', 'int32_t _vtid;',
+                                                              'string _procname;', 'pointer_t _ip;']:
+        fail(f'{path}: the context is {context}')
+    if not re.search(r'packet.context := struct \{[^}]*uint32_t cpu_id;', text):
+        fail(f'{path}: no cpu_id')
+    need_fields(path, classes, VIEWS)
+    kernel = os.path.join(directory, 'kernel', 'metadata')
+    seen = check_balance(directory)
+    if os.path.exists(kernel):
+        other, env, classes = read_metadata(kernel)
+        if env.get('domain') != 'kernel' or env.get('tracer_name') != 'lttng-modules' or \
+                int(env['tracer_minor']) < 9:
+            fail(f'{kernel}: the environment is {env}')
+        need_fields(kernel, classes, KERNEL_VIEWS)
+        clocks = [re.search(r'\nclock \{.*?\n\};', t, re.S).group() for t in (text, other)]
+        uuids = [re.search(r'\ntrace \{.*?uuid = "(.*?)"', t, re.S).group(1) for t in (text, other)]
+        if clocks[0] != clocks[1] or uuids[0] == uuids[1]:
+            fail(f'{directory}: {clocks}, {uuids}')
+        if not seen['lttng_statedump_process_state']:
+            fail(f'{directory}: the kernel names no thread')
+    print(' '.join(f'{name}={count}' for name, count in sorted(seen.items()) if ':' in name or '_' in name))
+
+
+# -- A trace of odd things -----------------------------------------------------------------------------
+
+def odd(seed):
+    rnd = random.Random(seed)
+    texts = [b'plain', b'', b'"quoted"', b'back\\slash', b'new\nline', b'tab\t', b'\xff\xfe', b'caf\xc3\xa9',
+             b'\x01\x7f', b'int', b'struct', b'event', b'a b', b'a-b', b'a_b', b'_under', b'9digit',
+             b'x' * 300, b'ret', b'errno', b'stack', b'id', b'fxt_kind', b'nul\0nul', b'{ } ( ) , = :',
+             b'%s%n', '\u4e16\u754c'.encode()]
+    names = [t for t in texts if b'\n' not in t]
+    out = bytearray(hostile.HEAD)
+    for index in range(1, 4):
+        out += hostile.thread(index, rnd.choice([7, 7, 1 << 33]), 6 + index)
+    for index, text in enumerate(texts, 1):
+        out += hostile.string(index, text)
+    number = {text: index for index, text in enumerate(texts, 1)}
+
+    def argument(used):
+        name = rnd.choice([n for n in names if n not in used])
+        used.add(name)
+        kind = rnd.randrange(10)
+        big = rnd.choice([0, 1, 1 << 31, (1 << 63) - 1, 1 << 63, (1 << 64) - 1, rnd.getrandbits(64)])
+        head = kind | number[name] << 16
+        if kind in (0, 1, 2, 9):
+            return hostile.words(head | 1 << 4 | (0 if kind == 0 else big & 1 if kind == 9 else
+                                                  big & 0xffffffff) << 32)
+        if kind == 6:
+            return hostile.words(head | 1 << 4 | number[rnd.choice(texts)] << 32)
+        if kind == 5:
+            big, = struct.unpack('<Q', struct.pack('<d', rnd.choice([0.5, -1e300, 3.0, rnd.random()])))
+        return hostile.words(head | 2 << 4, big)
+
+    def arguments():
+        used = set()
+        return [argument(used) for _ in range(rnd.choice([0, 1, 2, 3, 15]))]
+
+    def event(kind, at, extra=None, thread=None):
+        return hostile.event(kind, at, number[rnd.choice(names)], number[rnd.choice(names)],
+                             thread or rnd.randrange(1, 4), args=arguments(), extra=extra)
+
+    at = rnd.randrange(1, 1 << 50)
+    for _ in range(rnd.randrange(200, 2000)):
+        at += rnd.choice([0, 0, 1, 1000, 1 << 20])
+        kind = rnd.randrange(15)
+        if kind == 4:
+            out += event(4, at - rnd.choice([0, 0, 1, 10, 100000]) if at > 100000 else at, at)
+        elif kind in (2, 3):
+            out += event(kind, at)
+        elif kind == 0:
+            out += event(0, at)
+        elif kind <= 10:
+            out += event(kind, at, rnd.getrandbits(64))
+        elif kind == 11:
+            text = rnd.choice(texts)
+            body = hostile.padded(text)
+            out += hostile.words(9 | 2 + len(body) // 8 << 4 | len(text) << 16 | 1 << 32, at) + body
+        elif kind == 12:
+            body = hostile.padded(rnd.choice(texts))
+            out += hostile.words(5 | 1 + len(body) // 8 << 4 | number[rnd.choice(texts)] << 16 |
+                                 len(body) << 32 | 1 << 48) + body
+        elif kind == 13:
+            state, cpu = rnd.randrange(6), rnd.randrange(4)
+            out += hostile.words(8 | 2 << 4 | cpu << 16 | state << 24 | 1 << 28 | 2 << 36, at)
+        else:
+            args = arguments()
+            body = b''.join(args)
+            out += hostile.words(8 | 4 + len(body) // 8 << 4 | len(args) << 16 | rnd.randrange(4) << 20 |
+                                 rnd.randrange(6) << 36 | 1 << 60, at, rnd.randrange(12),
+                                 rnd.randrange(12)) + body
+    sys.stdout.buffer.write(out)
+
+
+def main():
+    command, *rest = sys.argv[1:]
+    {'same': same, 'metadata': metadata, 'discarded': discarded, 'cut': cut, 'packets': check_packets,
+     'odd': odd}[command](*rest)
+
+
+if __name__ == '__main__':
+    main()

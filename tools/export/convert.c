@@ -1,0 +1,270 @@
+/* fxt convert: the command. It writes a trace in another form, into a directory. See export.h.
+ *
+ * A process of its own writes; the one that the user has started waits for it, and removes what there is if
+ * that ends in any other way than well: with a message, by a signal, or for lack of memory. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "export.h"
+#include "output_directory.h"
+#include "tools/common/command.h"
+#include "tools/common/message.h"
+#include "tools/reading/mapped_trace.h"
+
+enum { KEY_TO = 0x100, KEY_FORCE };
+
+static const int handled[] = {SIGHUP, SIGINT, SIGTERM, SIGQUIT};
+enum { HANDLED = sizeof(handled) / sizeof(handled[0]) };
+
+static volatile sig_atomic_t writer, caught;
+
+static void on_signal(int number)
+{
+	int error = errno;
+
+	caught = number;
+	kill(writer, SIGKILL);
+	errno = error;
+}
+
+/* Says what is wrong with the trace, in one line. */
+static void say_fault(const struct fxt_trace_file *f, const struct fxt_reader *r)
+{
+	if (r->damaged_records)
+		fxt_error(f->path, "is damaged at byte %" PRIu64 " and is not converted: %s",
+			  r->first_fault_offset, fxt_fault_text[r->first_fault]);
+	else if (r->stop == FXT_STOP_SIZE_ZERO)
+		fxt_error(f->path, "is damaged at byte %" PRIu64 " and is not converted: record of size 0",
+			  r->at);
+	else
+		fxt_error(f->path,
+			  "is cut short and is not converted: the record at byte %" PRIu64
+			  " goes past the end of the file",
+			  r->at);
+}
+
+/* Writes the trace into the directory. Returns the exit status, after a message if it is not 0. */
+static int write_trace(const struct fxt_trace_file *file, const struct fxt_export_form *form,
+		       const char *directory, const char *out, bool is_quiet)
+{
+	struct fxt_reader r;
+	struct fxt_export export = {.trace = file->path,
+				    .reader = &r,
+				    .directory = directory,
+				    .is_quiet = is_quiet || !isatty(STDERR_FILENO)};
+	char *wrong;
+
+	fxt_reader_init(&r, file->data, file->size);
+	wrong = form->write(&export);
+	if (wrong && (r.damaged_records || r.tail_bytes))
+		say_fault(file, &r);
+	else if (wrong)
+		fxt_error(out, "%s", wrong);
+	fxt_reader_free(&r);
+	if (!wrong)
+		return EXIT_SUCCESS;
+	free(wrong);
+	return EXIT_FAILURE;
+}
+
+/* Waits for the process that writes. Returns its exit status. */
+static int await(pid_t pid)
+{
+	int status;
+
+	while (waitpid(pid, &status, 0) < 0) {
+		if (errno != EINTR)
+			return EXIT_FAILURE;
+	}
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status);
+	if (!caught)
+		fxt_error(NULL, "the conversion was ended by signal %d (%s)", WTERMSIG(status),
+			  strsignal(WTERMSIG(status)));
+	return EXIT_FAILURE;
+}
+
+/* Has a process of its own write. Signals that would end this one end that one first. */
+static int write_apart(const struct fxt_trace_file *file, const struct fxt_export_form *form,
+		       const char *directory, const char *out, bool is_quiet)
+{
+	struct sigaction action = {.sa_handler = on_signal}, before[HANDLED];
+	sigset_t signals, old;
+	int status = EXIT_FAILURE;
+	pid_t pid;
+
+	sigemptyset(&signals);
+	for (int i = 0; i < HANDLED; i++)
+		sigaddset(&signals, handled[i]);
+	sigprocmask(SIG_BLOCK, &signals, &old);
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		/* A limit of files is an error that can be told. */
+		signal(SIGXFSZ, SIG_IGN);
+		sigprocmask(SIG_SETMASK, &old, NULL);
+		exit(write_trace(file, form, directory, out, is_quiet));
+	}
+	writer = pid;
+	for (int i = 0; i < HANDLED; i++) {
+		sigaction(handled[i], NULL, &before[i]);
+		/* What is ignored stays so: somebody has started this with nohup. */
+		if (before[i].sa_handler != SIG_IGN)
+			sigaction(handled[i], &action, NULL);
+	}
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	if (pid < 0)
+		fxt_error(NULL, "no process can be made: %s", strerror(errno));
+	else
+		status = await(pid);
+	for (int i = 0; i < HANDLED; i++)
+		sigaction(handled[i], &before[i], NULL);
+	return status;
+}
+
+/* Returns the trace's name with the suffix of the form in place of its own. */
+static char *default_output(const char *trace, const struct fxt_export_form *form)
+{
+	static const char *const suffixes[] = {".zst", ".fxt"};
+	size_t bytes = strlen(trace);
+
+	while (bytes > 1 && trace[bytes - 1] == '/')
+		bytes--;
+	for (int i = 0; i < 2; i++) {
+		size_t suffix = strlen(suffixes[i]);
+
+		if (bytes > suffix && memcmp(trace + bytes - suffix, suffixes[i], suffix) == 0)
+			bytes -= suffix;
+	}
+	return fxt_format("%.*s%s", (int)bytes, trace, form->suffix);
+}
+
+/* Converts a trace that is open. `out` ends in no slash. */
+static int convert(const struct fxt_trace_file *file, const struct fxt_export_form *form, const char *out,
+		   bool is_forced, bool is_quiet)
+{
+	char *directory = fxt_output_make(out);
+	int status;
+
+	if (!directory) {
+		fxt_error(out, "%s", strerror(errno));
+		return EXIT_FAILURE;
+	}
+	status = write_apart(file, form, directory, out, is_quiet);
+	if (!status && !caught && !fxt_output_rename(directory, out, is_forced)) {
+		fxt_error(out, "%s", strerror(errno));
+		status = EXIT_FAILURE;
+	}
+	if (status || caught)
+		fxt_output_remove(directory);
+	free(directory);
+	if (caught)
+		raise(caught);
+	return status;
+}
+
+int fxt_convert(const char *trace, const struct fxt_export_form *form, const char *out, bool is_forced,
+		bool is_quiet)
+{
+	char *path = out ? fxt_strdup(out) : default_output(trace, form);
+	struct fxt_trace_file file;
+	int status = EXIT_FAILURE;
+
+	for (size_t end = strlen(path); end > 1 && path[end - 1] == '/'; end--)
+		path[end - 1] = '\0';
+	if (fxt_output_is_free(path, form->contents, is_forced) && fxt_trace_open(&file, trace)) {
+		status = convert(&file, form, path, is_forced, is_quiet);
+		fxt_trace_close(&file);
+		if (!status && !is_quiet)
+			fxt_error(NULL, "%s -> %s", trace, path);
+	}
+	free(path);
+	return status;
+}
+
+/* -- The command ------------------------------------------------------------------------------------- */
+
+struct input {
+	const struct fxt_export_form *form;
+	const char *path, *out;
+	bool is_forced, is_quiet;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct input *in = state->input;
+
+	switch (key) {
+	case KEY_TO:
+		in->form = fxt_export_form(arg);
+		if (!in->form)
+			argp_error(state, "there is no form '%s': --help lists all", arg);
+		return 0;
+	case 'o':
+		in->out = arg;
+		return 0;
+	case KEY_FORCE:
+		in->is_forced = true;
+		return 0;
+	case 'q':
+		in->is_quiet = true;
+		return 0;
+	case ARGP_KEY_SUCCESS:
+		if (!in->form)
+			argp_error(state, "no form was given: --to=FORM, and --help lists all");
+		if (in->out && !*in->out)
+			argp_error(state, "-o needs the name of a directory");
+		return 0;
+	default:
+		return fxt_parse_file(key, arg, state, &in->path);
+	}
+}
+
+/* Lists the forms behind the options. */
+static char *put_forms(int key, const char *text, void *input)
+{
+	char *list;
+	size_t bytes;
+	FILE *out;
+
+	(void)input;
+	if (key != ARGP_KEY_HELP_POST_DOC)
+		return (char *)(uintptr_t)text;
+	out = fxt_text_stream(&list, &bytes);
+	fputs("Forms:", out);
+	for (int i = 0; i < fxt_export_form_count; i++)
+		fprintf(out, "\n  %-8s %s", fxt_export_forms[i].name, fxt_export_forms[i].what);
+	fclose(out);
+	return list;
+}
+
+int fxt_command_convert(int argc, char **argv)
+{
+	static const struct argp_option options[] = {
+		{"to", KEY_TO, "FORM", 0, "The form; see below", 0},
+		{"output", 'o', "DIRECTORY", 0, "Write to DIRECTORY, not beside the trace", 0},
+		{"force", KEY_FORCE, 0, 0, "Replace DIRECTORY, if it is an earlier conversion", 0},
+		{"quiet", 'q', 0, 0, "Print neither progress nor the name of what was written", 0},
+		{0},
+	};
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.args_doc = "FILE",
+		.doc = "Writes a trace in another form.\v",
+		.help_filter = put_forms,
+	};
+	struct input in = {0};
+
+	fxt_parse(&argp, argc, argv, 0, &in);
+	return fxt_convert(in.path, in.form, in.out, in.is_forced, in.is_quiet);
+}
