@@ -477,6 +477,7 @@ TOOLS_TESTS = \
 	tests/check_report_processor_print \
 	tests/check_report_stacks \
 	tests/check_skim \
+	tests/check_sorter \
 	tests/check_strings \
 	tests/check_tools \
 	tests/check_top \
@@ -624,6 +625,10 @@ tests_check_top_SOURCES = tests/check_top.c $(TRACE_MAKER)
 tests_check_top_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_top_CFLAGS = $(TOOLS_TESTS_CFLAGS)
 tests_check_top_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_sorter_SOURCES = tests/check_sorter.c tests/apps/random.h tests/apps/unseen.h
+tests_check_sorter_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_sorter_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_sorter_LDADD = $(TOOLS_TESTS_LIBS)
 tests_check_windows_SOURCES = tests/check_windows.c tests/apps/random.h tests/apps/unseen.h \
 	tests/trace_words.h
 tests_check_windows_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)

@@ -237,6 +237,17 @@ def check_arguments(events, wanted, rnd):
     return checked
 
 
+def check_modules(trace, events, wanted):
+    """Each file that stacks lead through is told of in the process that had it mapped."""
+    told = {(record['pid'], record['name']) for _, name, record, _ in wanted
+            if name == 'fxt:object' and record.get('args', {}).get('type') == 'module'}
+    found = {(int(vpid), dict(fields(text))['path']) for _, name, vpid, text in events
+             if name == 'lttng_ust_statedump:bin_info'}
+    # What nobody has recorded an event of has no time at which it could be told.
+    if not found <= told or (told and not found):
+        fail(f'{trace}: {sorted(found - told)} are mapped, {sorted(told - found)} are not')
+
+
 def same(fxt, trace, directory, seed):
     wanted = list(expected(fxt, trace))
     events, said = events_of(directory)
@@ -260,6 +271,7 @@ def same(fxt, trace, directory, seed):
     for name, count in by_name.items():
         if names[name] != count:
             fail(f'{trace}: {count} {name} expected, {names[name]} found')
+    check_modules(trace, events, wanted)
     checked = check_arguments(events, wanted, random.Random(seed))
     said = re.sub(r'WARNING: .*?Tracer (?:may have )?discarded.*?\n', '', said)
     if said.strip():

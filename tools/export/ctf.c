@@ -181,6 +181,7 @@ static void free_all(struct fxt_ctf *c)
 	fxt_map_free(&c->streams);
 	fxt_map_free(&c->begins);
 	fxt_map_free(&c->provider_begins);
+	fxt_map_free(&c->provider_processes);
 	fxt_map_free(&c->thread_by_tid);
 	fxt_map_free(&c->numbers);
 	fxt_map_free(&c->functions_by_name);

@@ -32,7 +32,7 @@ enum {
 };
 
 /* What is put behind an item's fields when it becomes an event. */
-enum fxt_ctf_late { FXT_CTF_PLAIN, FXT_CTF_STACK, FXT_CTF_SWITCH, FXT_CTF_WAKEUP };
+enum fxt_ctf_late { FXT_CTF_PLAIN, FXT_CTF_STACK, FXT_CTF_SWITCH, FXT_CTF_WAKEUP, FXT_CTF_EXIT };
 
 /* An item's beginning; its fields follow. */
 struct fxt_ctf_item {
@@ -140,6 +140,7 @@ struct fxt_ctf {
 	struct fxt_ctf_bytes item; /* the one that is being made */
 	struct fxt_map streams; /* process -> stream */
 	struct fxt_map begins; /* thread -> when its last begin was, and when one ended at once */
+	struct fxt_map provider_processes;      /* provider -> its own process */
 	struct fxt_map provider_begins; /* provider -> time of its first event, and a thread of it */
 	struct fxt_overview losses; /* of what tells of losses alone */
 	struct fxt_wall_clock clock;

@@ -63,32 +63,7 @@ uint32_t fxt_ctf_kernel_stream(struct fxt_ctf *c, unsigned cpu)
 	return FXT_CTF_KERNEL + (cpu < FXT_CTF_MOST_PROCESSORS ? cpu : FXT_CTF_MOST_PROCESSORS - 1);
 }
 
-/* -- What the kernel's instants tell of -------------------------------------------------------------- */
-
-void fxt_ctf_kernel_moment(struct fxt_ctf *c, const struct fxt_visit *v)
-{
-	const struct fxt_text *program = fxt_argument_text(v->rec, "program");
-	struct fxt_text none = {.text = ""};
-	uint32_t tid = (uint32_t)fxt_ctf_number(c, fxt_argument_or(v->rec, "thread", 0));
-	enum fxt_ctf_linux what;
-
-	if (v->rec->subtype != FXT_EVENT_INSTANT || !fxt_text_is(&v->rec->category, "kernel"))
-		return;
-	if (fxt_text_is(&v->rec->name, "executed"))
-		what = FXT_CTF_SCHED_EXEC;
-	else if (fxt_text_is(&v->rec->name, "ended"))
-		what = FXT_CTF_SCHED_EXIT;
-	else
-		return;
-	fxt_ctf_begin_item(c, c->linux_classes[what], v->rec->thread);
-	fxt_ctf_put_name(&c->item, program ? program : &none);
-	fxt_ctf_put_u32(&c->item, tid);
-	fxt_ctf_put_u32(&c->item, what == FXT_CTF_SCHED_EXEC ? tid : PRIORITY);
-	fxt_ctf_end_item(c, fxt_ctf_kernel_stream(c, v->cpu), v->at_ns, FXT_CTF_AT, v->rec->offset);
-}
-
-/* -- Switches and wakeups ---------------------------------------------------------------------------- */
-
+/* Adds an event whose names of threads are put when all are known. */
 static void add_late(struct fxt_ctf *c, const struct fxt_visit *v, enum fxt_ctf_linux what,
 		     enum fxt_ctf_late late, const struct switch_fields *fields)
 {
@@ -97,6 +72,31 @@ static void add_late(struct fxt_ctf *c, const struct fxt_visit *v, enum fxt_ctf_
 	fxt_ctf_put(&c->item, fields, sizeof(*fields));
 	fxt_ctf_end_item(c, fxt_ctf_kernel_stream(c, v->cpu), v->at_ns, FXT_CTF_AT, v->rec->offset);
 }
+
+/* -- What the kernel's instants tell of -------------------------------------------------------------- */
+
+void fxt_ctf_kernel_moment(struct fxt_ctf *c, const struct fxt_visit *v)
+{
+	const struct fxt_text *program = fxt_argument_text(v->rec, "program");
+	struct fxt_text none = {.text = ""};
+	struct switch_fields ended = {.out = fxt_argument_or(v->rec, "thread", 0)};
+
+	if (v->rec->subtype != FXT_EVENT_INSTANT || !fxt_text_is(&v->rec->category, "kernel"))
+		return;
+	if (fxt_text_is(&v->rec->name, "ended")) {
+		add_late(c, v, FXT_CTF_SCHED_EXIT, FXT_CTF_EXIT, &ended);
+		return;
+	}
+	if (!fxt_text_is(&v->rec->name, "executed"))
+		return;
+	fxt_ctf_begin_item(c, c->linux_classes[FXT_CTF_SCHED_EXEC], v->rec->thread);
+	fxt_ctf_put_name(&c->item, program ? program : &none);
+	fxt_ctf_put_u32(&c->item, (uint32_t)fxt_ctf_number(c, ended.out));
+	fxt_ctf_put_u32(&c->item, (uint32_t)fxt_ctf_number(c, ended.out));
+	fxt_ctf_end_item(c, fxt_ctf_kernel_stream(c, v->cpu), v->at_ns, FXT_CTF_AT, v->rec->offset);
+}
+
+/* -- Switches and wakeups ---------------------------------------------------------------------------- */
 
 /* The event of Linux has the states and the numbers, the other one all arguments of the record. */
 static void add_arguments(struct fxt_ctf *c, const struct fxt_visit *v, enum fxt_ctf_kind kind)
@@ -184,6 +184,8 @@ void fxt_ctf_kernel_put(struct fxt_ctf *c, struct fxt_ctf_bytes *out, const stru
 	fxt_ctf_put_name(out, &name);
 	fxt_ctf_put_u32(out, (uint32_t)fxt_ctf_number(c, fields.out));
 	fxt_ctf_put_u32(out, PRIORITY);
+	if (item->late == FXT_CTF_EXIT)
+		return;
 	if (item->late == FXT_CTF_WAKEUP) {
 		fxt_ctf_put_u32(out, cpu);
 		return;

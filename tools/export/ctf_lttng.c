@@ -269,7 +269,8 @@ void fxt_ctf_lttng_statedump(struct fxt_ctf *c)
 {
 	for (const struct fxt_slot *s = fxt_map_next(&c->provider_begins, NULL); s;
 	     s = fxt_map_next(&c->provider_begins, s)) {
-		uint32_t thread = (uint32_t)s->value[1];
+		uint64_t pid = c->reader->threads[s->value[1]].pid;
+		uint32_t thread = fxt_thread_of(c->reader, pid, pid);
 		uint32_t stream = fxt_ctf_stream_of(c, thread);
 
 		fxt_ctf_begin_item(c, c->lttng[FXT_CTF_STATEDUMP_START], thread);

@@ -15,9 +15,9 @@
 enum { MOST_WORDS = 4 + 2 * FXT_MAX_ARGS };
 
 struct entry {
-	uint32_t key[MOST_WORDS];
 	struct fxt_ctf_shape shape;
 	UT_hash_handle hh;
+	uint32_t key[];
 };
 
 struct fxt_ctf_shapes {
@@ -234,10 +234,10 @@ const struct fxt_ctf_shape *fxt_ctf_shape_of(struct fxt_ctf *c, enum fxt_ctf_kin
 	HASH_FIND(hh, c->shapes->table, key, words * sizeof(*key), e);
 	if (e)
 		return &e->shape;
-	e = fxt_alloc(1, sizeof(*e));
+	e = fxt_alloc(1, sizeof(*e) + words * sizeof(*key));
 	memcpy(e->key, key, words * sizeof(*key));
 	describe(c, kind, v, &e->shape);
-	HASH_ADD(hh, c->shapes->table, key, words * sizeof(*key), e);
+	HASH_ADD_KEYPTR(hh, c->shapes->table, e->key, words * sizeof(*key), e);
 	return &e->shape;
 }
 

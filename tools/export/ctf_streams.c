@@ -130,7 +130,7 @@ static void put_event(struct stream *s, const struct fxt_sorter_item *sorted)
 		end_packet(s, 0);
 	fxt_ctf_packets_event(p, at_ns, item.class);
 	put_context(s, &item);
-	if (item.late == FXT_CTF_SWITCH || item.late == FXT_CTF_WAKEUP)
+	if (item.late >= FXT_CTF_SWITCH)
 		fxt_ctf_kernel_put(s->c, &p->packet, &item, fields, bytes, p->cpu);
 	else
 		fxt_ctf_put(&p->packet, fields, bytes);

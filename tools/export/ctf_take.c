@@ -21,12 +21,17 @@ static void note_times(struct fxt_ctf *c, const struct fxt_visit *v)
 	c->has_times = true;
 }
 
-/* Notes when a program begins to record: its files were mapped by then. */
+/* Notes when a program begins to record: its files were mapped by then. A provider's first process is its
+ * own; it tells of others too, such as of its parent. */
 static void note_provider(struct fxt_ctf *c, const struct fxt_visit *v)
 {
+	const struct fxt_slot *own = fxt_map_find(&c->provider_processes, v->rec->provider->index, 0);
 	bool fresh;
-	struct fxt_slot *s = fxt_map_put(&c->provider_begins, v->rec->provider->index, 0, &fresh);
+	struct fxt_slot *s;
 
+	if (v->is_kernels || (own && own->value[0] != c->reader->threads[v->rec->thread].pid))
+		return;
+	s = fxt_map_put(&c->provider_begins, v->rec->provider->index, 0, &fresh);
 	if (fresh || v->at_ns < s->value[0]) {
 		s->value[0] = v->at_ns;
 		s->value[1] = v->rec->thread;
@@ -118,8 +123,7 @@ static void take_moment(void *context, const struct fxt_visit *v)
 	bool is_within = v->rec->subtype == FXT_EVENT_FLOW_END || v->rec->subtype == FXT_EVENT_FLOW_STEP;
 
 	note_times(c, v);
-	if (!v->is_kernels)
-		note_provider(c, v);
+	note_provider(c, v);
 	add(c, kind, v, &shape->whole, v->at_ns, is_within ? FXT_CTF_ENDS_WITHIN : FXT_CTF_AT,
 	    v->rec->offset);
 	fxt_ctf_losses_take(c, v);
@@ -184,7 +188,11 @@ static void take_object(void *context, const struct fxt_visit *v)
 static void take_process(void *context, const struct fxt_visit *v)
 {
 	struct fxt_ctf *c = context;
+	bool fresh;
+	struct fxt_slot *own = fxt_map_put(&c->provider_processes, v->rec->provider->index, 0, &fresh);
 
+	if (fresh)
+		own->value[0] = v->rec->id;
 	take_other(c, FXT_CTF_PROCESS, v, fxt_thread_of(c->reader, v->rec->id, v->rec->id));
 }
 
