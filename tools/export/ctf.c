@@ -153,8 +153,8 @@ static char *finish(struct fxt_ctf *c)
 {
 	int error;
 
-	if (c->last_ns > INT64_MAX)
-		return fxt_strdup("it has times past 2^63 ns, which no reader of CTF takes");
+	if (c->last_ns >= INT64_MAX)
+		return fxt_strdup("it has times of 2^63 ns and more, which no reader of CTF takes");
 	set_times(c);
 	set_identities(c);
 	fxt_ctf_lttng_statedump(c);

@@ -65,12 +65,20 @@ static inline void fxt_ctf_put_text(struct fxt_ctf_bytes *b, const struct fxt_te
 		fxt_ctf_put_string(b, text);
 }
 
+/* A name that every event of a thread repeats has so many bytes at most; Linux's have 15. */
+enum { FXT_CTF_MOST_NAME = 255 };
+
 /* Puts a name that all classes have as a string: one that is not known is "?". */
 static inline void fxt_ctf_put_name(struct fxt_ctf_bytes *b, const struct fxt_text *text)
 {
-	struct fxt_text unknown = {.text = "?", .bytes = 1};
+	struct fxt_text name = text->bytes ? *text : (struct fxt_text){.text = "?", .bytes = 1};
 
-	fxt_ctf_put_string(b, text->bytes ? text : &unknown);
+	if (name.bytes > FXT_CTF_MOST_NAME) {
+		name.bytes = FXT_CTF_MOST_NAME;
+		while (name.bytes && fxt_utf8_continues(name.text[name.bytes]))
+			name.bytes--;
+	}
+	fxt_ctf_put_string(b, &name);
 }
 
 /* Puts an argument's value as fxt_ctf_type() says. */

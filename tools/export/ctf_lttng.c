@@ -242,7 +242,7 @@ static void add_module(struct fxt_ctf *c, const struct fxt_ctf_module *m, uint32
 {
 	/* Without the file, it is at least as long as to its last function that is known. */
 	uint64_t bytes = (m->last | 4095) + 1;
-	struct fxt_text path = fxt_text_of(m->path);
+	struct fxt_text path = fxt_text_of(*m->path ? m->path : "?");
 	bool is_pic = true, has_id = is_build_id(m->build_id);
 	uint32_t stream = fxt_ctf_stream_of(c, thread);
 
@@ -250,7 +250,7 @@ static void add_module(struct fxt_ctf *c, const struct fxt_ctf_module *m, uint32
 	fxt_ctf_begin_item(c, c->lttng[FXT_CTF_BIN_INFO], thread);
 	fxt_ctf_put_u64(&c->item, m->base);
 	fxt_ctf_put_u64(&c->item, bytes);
-	fxt_ctf_put_name(&c->item, &path);
+	fxt_ctf_put_string(&c->item, &path);
 	fxt_ctf_put_u8(&c->item, is_pic);
 	fxt_ctf_put_u8(&c->item, has_id);
 	fxt_ctf_put_u8(&c->item, false);

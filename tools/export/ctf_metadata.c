@@ -64,7 +64,7 @@ static void put_clock(FILE *out, const struct fxt_ctf *c)
 {
 	uint64_t offset_ns = c->clock.is_known ? c->clock.real_ns : 0;
 
-	if (offset_ns > INT64_MAX || c->last_ns > INT64_MAX - offset_ns)
+	if (offset_ns > INT64_MAX || c->last_ns >= INT64_MAX - offset_ns)
 		offset_ns = 0;
 	fputs("clock {\n\tname = \"monotonic\";\n\tuuid = \"", out);
 	put_uuid(out, c->clock_uuid);
