@@ -1,5 +1,5 @@
-/* Items come out of the sorter in their order and with their bytes, whether they fitted into its buffer or went
- * through its file, and whether they are as short as events or longer than what is read at once. */
+/* Items come out of the sorter in their order and with their bytes, whether they fitted into its buffer or
+ * went through its file, and whether they are as short as events or longer than what is read at once. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif

@@ -5,6 +5,7 @@
     ctf.py discarded DIRECTORY               the sum of the streams' last packets, from the files alone
     ctf.py cut DIRECTORY SEED                takes a packet out of each stream that has three, at random
     ctf.py packets DIRECTORY                 fails where a packet breaks a rule
+    ctf.py nesting DIRECTORY                 fails where calls of a thread do not nest
     ctf.py odd SEED >FILE                    makes a trace of odd names, strings, numbers and orders
 
 What a trace has is read from `fxt dump --json`, and what the directory has from what babeltrace2 prints.
@@ -403,6 +404,21 @@ def check_balance(directory):
     return seen
 
 
+def nesting(directory):
+    """In each thread, the call that ends is the last one that has begun."""
+    open_calls, deepest = collections.defaultdict(list), 0
+    for at, name, vtid, text in events_of(directory)[0]:
+        if vtid is None or not re.match(r'\{ fxt_kind = \( "(complete|begin|end)"', text or ''):
+            continue
+        calls = open_calls[vtid]
+        if name.endswith('_entry'):
+            calls.append(name[:-6])
+            deepest = max(deepest, len(calls))
+        elif not calls or calls.pop() != name[:-5]:
+            fail(f'{directory}: {name} of thread {vtid} at {at} ends what has not begun last')
+    print(deepest)
+
+
 def metadata(directory):
     path = os.path.join(directory, 'ust', 'metadata')
     text, env, classes = read_metadata(path)
@@ -510,7 +526,7 @@ def odd(seed):
 def main():
     command, *rest = sys.argv[1:]
     {'same': same, 'metadata': metadata, 'discarded': discarded, 'cut': cut, 'packets': check_packets,
-     'odd': odd}[command](*rest)
+     'nesting': nesting, 'odd': odd}[command](*rest)
 
 
 if __name__ == '__main__':

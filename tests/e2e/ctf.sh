@@ -60,6 +60,8 @@ for i in 1 2 3; do
 		fail "$program: exit status $?"
 	valid app.fxt
 	converted app.fxt "$program"
+	ctf nesting "$program.ctf" >deepest
+	between "$program: how deep calls nest" 1 512 "$(cat deepest)"
 done
 
 "$FXT" record -q --ctf -o run.fxt -- sh -c 'ls / | sort >list; dd if=list of=copy 2>said
@@ -80,6 +82,8 @@ if ${CC:-cc} -finstrument-functions -o fn fn.c 2>/dev/null; then
 	"$FXT" record -q -o fn.fxt -- ./fn
 	converted fn.fxt fn
 	ctf metadata fn.ctf >views
+	ctf nesting fn.ctf >deepest
+	between "functions nest so deep" 11 14 "$(cat deepest)"
 	calls=$(fxt dump --json fn.fxt | grep -c '"type":"complete".*"category":"function"')
 	grep -q "lttng_ust_cyg_profile:func_entry=$calls lttng_ust_cyg_profile:func_exit=$calls " views ||
 		fail "functions of views: $(cat views)"

@@ -175,6 +175,24 @@ static inline struct fxt_ctf_item *fxt_ctf_item(struct fxt_ctf *c)
 	return (struct fxt_ctf_item *)(void *)c->item.data;
 }
 
+/* What begins or ends at one time in a thread nests by how long it lasts: the longest call begins first and
+ * ends last. Of a begin or end that is a record of its own this is not known: it is outside of those. A call
+ * that begins and ends at once stands at its place in the file. */
+#define FXT_CTF_TIE_MOST ((UINT64_C(1) << 60) - 1)
+#define FXT_CTF_TIE_OF_RECORD (UINT64_C(1) << 59)
+
+static inline uint64_t fxt_ctf_tie_of_end(const struct fxt_visit *v)
+{
+	uint64_t ns = v->end_ns - v->at_ns;
+
+	return !ns ? v->rec->offset + 1 : ns < FXT_CTF_TIE_OF_RECORD ? ns : FXT_CTF_TIE_OF_RECORD - 1;
+}
+
+static inline uint64_t fxt_ctf_tie_of_begin(const struct fxt_visit *v)
+{
+	return v->end_ns == v->at_ns ? v->rec->offset : FXT_CTF_TIE_MOST - fxt_ctf_tie_of_end(v);
+}
+
 /* Returns the stream of a thread's process. */
 uint32_t fxt_ctf_stream_of(struct fxt_ctf *c, uint32_t thread);
 

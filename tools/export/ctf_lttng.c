@@ -159,16 +159,15 @@ void fxt_ctf_lttng_call(struct fxt_ctf *c, const struct fxt_visit *v, const stru
 {
 	const uint64_t numbers[] = {shape->address, 0};
 	bool is_moment = v->end_ns == v->at_ns;
-	uint64_t begin_tie = UINT32_MAX * UINT64_C(0x1000000) - v->rec->offset;
 
 	if (shape->lttng != FXT_CTF_FUNC_ENTRY) {
 		add_heap(c, v, shape->lttng);
 		return;
 	}
 	add(c, v, FXT_CTF_FUNC_ENTRY, v->at_ns, is_moment ? FXT_CTF_AT : FXT_CTF_BEGINS,
-	    is_moment ? v->rec->offset : begin_tie, numbers, 2);
-	add(c, v, FXT_CTF_FUNC_EXIT, v->end_ns, is_moment ? FXT_CTF_AT : FXT_CTF_ENDS,
-	    v->rec->offset + is_moment, numbers, 2);
+	    fxt_ctf_tie_of_begin(v), numbers, 2);
+	add(c, v, FXT_CTF_FUNC_EXIT, v->end_ns, is_moment ? FXT_CTF_AT : FXT_CTF_ENDS, fxt_ctf_tie_of_end(v),
+	    numbers, 2);
 }
 
 void fxt_ctf_lttng_begin(struct fxt_ctf *c, const struct fxt_visit *v, const struct fxt_ctf_shape *shape)
@@ -185,7 +184,8 @@ void fxt_ctf_lttng_end(struct fxt_ctf *c, const struct fxt_visit *v, const struc
 	const uint64_t numbers[] = {shape->address, 0};
 
 	if (shape->lttng == FXT_CTF_FUNC_ENTRY)
-		add(c, v, FXT_CTF_FUNC_EXIT, v->at_ns, rank, v->rec->offset, numbers, 2);
+		add(c, v, FXT_CTF_FUNC_EXIT, v->at_ns, rank,
+		    rank == FXT_CTF_AT ? v->rec->offset : FXT_CTF_TIE_OF_RECORD + v->rec->offset, numbers, 2);
 }
 
 /* -- What programs have mapped ----------------------------------------------------------------------- */
