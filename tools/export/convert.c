@@ -7,6 +7,7 @@
 #endif
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -52,15 +53,26 @@ static void say_fault(const struct fxt_trace_file *f, const struct fxt_reader *r
 			  r->at);
 }
 
-/* Writes the trace into the directory. Returns the exit status, after a message if it is not 0. */
+/* What is converted to. */
+struct conversion {
+	const char *out;                /* the name that the directory gets */
+	char *directory;                /* the name that it has until then */
+	bool is_forced, is_quiet;
+	char note[256];                 /* what a user has to know of it; or empty */
+};
+
+/* Writes the trace into the directory, and a note about it to a pipe. Returns the exit status, after a
+ * message if it is not 0. */
 static int write_trace(const struct fxt_trace_file *file, const struct fxt_export_form *form,
-		       const char *directory, const char *out, bool is_quiet)
+		       const struct conversion *to, int note)
 {
 	struct fxt_reader r;
-	struct fxt_export export = {.trace = file->path,
-				    .reader = &r,
-				    .directory = directory,
-				    .is_quiet = is_quiet || !isatty(STDERR_FILENO)};
+	struct fxt_export export = {
+		.trace = file->path,
+		.reader = &r,
+		.directory = to->directory,
+		.is_quiet = to->is_quiet || !isatty(STDERR_FILENO),
+	};
 	char *wrong;
 
 	fxt_reader_init(&r, file->data, file->size);
@@ -68,18 +80,27 @@ static int write_trace(const struct fxt_trace_file *file, const struct fxt_expor
 	if (wrong && (r.damaged_records || r.tail_bytes))
 		say_fault(file, &r);
 	else if (wrong)
-		fxt_error(out, "%s", wrong);
+		fxt_error(to->out, "%s", wrong);
 	fxt_reader_free(&r);
+	if (export.note)
+		dprintf(note, "%s", export.note);
+	free(export.note);
 	if (!wrong)
 		return EXIT_SUCCESS;
 	free(wrong);
 	return EXIT_FAILURE;
 }
 
-/* Waits for the process that writes. Returns its exit status. */
-static int await(pid_t pid)
+/* Waits for the process that writes, and reads its note. Returns its exit status. */
+static int await(pid_t pid, int note, struct conversion *to)
 {
+	size_t used = 0;
+	ssize_t n;
 	int status;
+
+	while ((n = read(note, to->note + used, sizeof(to->note) - 1 - used)) > 0 ||
+	       (n < 0 && errno == EINTR))
+		used += n > 0 ? (size_t)n : 0;
 
 	while (waitpid(pid, &status, 0) < 0) {
 		if (errno != EINTR)
@@ -95,13 +116,17 @@ static int await(pid_t pid)
 
 /* Has a process of its own write. Signals that would end this one end that one first. */
 static int write_apart(const struct fxt_trace_file *file, const struct fxt_export_form *form,
-		       const char *directory, const char *out, bool is_quiet)
+		       struct conversion *to)
 {
 	struct sigaction action = {.sa_handler = on_signal}, before[HANDLED];
 	sigset_t signals, old;
-	int status = EXIT_FAILURE;
+	int status = EXIT_FAILURE, note[2];
 	pid_t pid;
 
+	if (pipe2(note, O_CLOEXEC) != 0) {
+		fxt_error(NULL, "no pipe can be made: %s", strerror(errno));
+		return status;
+	}
 	sigemptyset(&signals);
 	for (int i = 0; i < HANDLED; i++)
 		sigaddset(&signals, handled[i]);
@@ -112,8 +137,10 @@ static int write_apart(const struct fxt_trace_file *file, const struct fxt_expor
 		/* A limit of files is an error that can be told. */
 		signal(SIGXFSZ, SIG_IGN);
 		sigprocmask(SIG_SETMASK, &old, NULL);
-		exit(write_trace(file, form, directory, out, is_quiet));
+		close(note[0]);
+		exit(write_trace(file, form, to, note[1]));
 	}
+	close(note[1]);
 	writer = pid;
 	for (int i = 0; i < HANDLED; i++) {
 		sigaction(handled[i], NULL, &before[i]);
@@ -125,7 +152,8 @@ static int write_apart(const struct fxt_trace_file *file, const struct fxt_expor
 	if (pid < 0)
 		fxt_error(NULL, "no process can be made: %s", strerror(errno));
 	else
-		status = await(pid);
+		status = await(pid, note[0], to);
+	close(note[0]);
 	for (int i = 0; i < HANDLED; i++)
 		sigaction(handled[i], &before[i], NULL);
 	return status;
@@ -149,24 +177,24 @@ static char *default_output(const char *trace, const struct fxt_export_form *for
 }
 
 /* Converts a trace that is open. `out` ends in no slash. */
-static int convert(const struct fxt_trace_file *file, const struct fxt_export_form *form, const char *out,
-		   bool is_forced, bool is_quiet)
+static int convert(const struct fxt_trace_file *file, const struct fxt_export_form *form,
+		   struct conversion *to)
 {
-	char *directory = fxt_output_make(out);
 	int status;
 
-	if (!directory) {
-		fxt_error(out, "%s", strerror(errno));
+	to->directory = fxt_output_make(to->out);
+	if (!to->directory) {
+		fxt_error(to->out, "%s", strerror(errno));
 		return EXIT_FAILURE;
 	}
-	status = write_apart(file, form, directory, out, is_quiet);
-	if (!status && !caught && !fxt_output_rename(directory, out, is_forced)) {
-		fxt_error(out, "%s", strerror(errno));
+	status = write_apart(file, form, to);
+	if (!status && !caught && !fxt_output_rename(to->directory, to->out, to->is_forced)) {
+		fxt_error(to->out, "%s", strerror(errno));
 		status = EXIT_FAILURE;
 	}
 	if (status || caught)
-		fxt_output_remove(directory);
-	free(directory);
+		fxt_output_remove(to->directory);
+	free(to->directory);
 	if (caught)
 		raise(caught);
 	return status;
@@ -176,16 +204,17 @@ int fxt_convert(const char *trace, const struct fxt_export_form *form, const cha
 		bool is_quiet)
 {
 	char *path = out ? fxt_strdup(out) : default_output(trace, form);
+	struct conversion to = {.out = path, .is_forced = is_forced, .is_quiet = is_quiet};
 	struct fxt_trace_file file;
 	int status = EXIT_FAILURE;
 
 	for (size_t end = strlen(path); end > 1 && path[end - 1] == '/'; end--)
 		path[end - 1] = '\0';
 	if (fxt_output_is_free(path, form->contents, is_forced) && fxt_trace_open(&file, trace)) {
-		status = convert(&file, form, path, is_forced, is_quiet);
+		status = convert(&file, form, &to);
 		fxt_trace_close(&file);
 		if (!status && !is_quiet)
-			fxt_error(NULL, "%s -> %s", trace, path);
+			fxt_error(NULL, "%s -> %s%s%s", trace, path, *to.note ? "; " : "", to.note);
 	}
 	free(path);
 	return status;

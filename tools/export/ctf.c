@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tools/printing/print.h"
+
 /* -- Items ------------------------------------------------------------------------------------------- */
 
 enum { RANK_SHIFT = 60 };
@@ -191,7 +193,7 @@ static void free_all(struct fxt_ctf *c)
 	free(c->kernel.path);
 }
 
-char *fxt_ctf_export(const struct fxt_export *export)
+char *fxt_ctf_export(struct fxt_export *export)
 {
 	struct fxt_ctf c = {.export = export, .reader = export->reader};
 	struct fxt_visitor visitor;
@@ -208,6 +210,9 @@ char *fxt_ctf_export(const struct fxt_export *export)
 	}
 	if (!export->is_quiet)
 		fprintf(stderr, "\r%20s\r", "");
+	if (!wrong && c.discarded)
+		export->note = fxt_format("%s event%s lost while it was recorded, and readers say when",
+					  fxt_count(c.discarded).text, c.discarded == 1 ? " was" : "s were");
 	free_all(&c);
 	return wrong;
 }

@@ -143,6 +143,7 @@ struct fxt_ctf {
 	struct fxt_map provider_processes;      /* provider -> its own process */
 	struct fxt_map provider_begins; /* provider -> time of its first event, and a thread of it */
 	struct fxt_overview losses; /* of what tells of losses alone */
+	uint64_t discarded; /* what all streams lack */
 	struct fxt_wall_clock clock;
 	uint64_t first_ns, last_ns;
 	bool has_times;
@@ -164,7 +165,7 @@ struct fxt_ctf {
 /* -- ctf.c ------------------------------------------------------------------------------------------- */
 
 /* Writes the trace that export->reader reads. See fxt_export_function. */
-char *fxt_ctf_export(const struct fxt_export *export);
+char *fxt_ctf_export(struct fxt_export *export);
 
 /* Begins an item, whose fields are put into c->item next, and gives it to the sorter. */
 void fxt_ctf_begin_item(struct fxt_ctf *c, uint32_t class, uint32_t thread);

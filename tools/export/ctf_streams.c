@@ -172,6 +172,7 @@ static void close_stream(struct stream *s)
 		end_packet(s, 0);
 	}
 	fxt_ctf_packets_close(&s->packets);
+	s->c->discarded += s->packets.discarded;
 	free(s->losses.windows);
 	s->is_open = false;
 }

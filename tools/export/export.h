@@ -14,11 +14,13 @@ struct fxt_export {
 	struct fxt_reader *reader; /* of all of it; nothing was read yet */
 	const char *directory; /* exists and is empty */
 	bool is_quiet; /* nobody looks at progress */
+	/* What a user has to know of what was written, set by the form; or NULL. The caller frees it. */
+	char *note;
 };
 
 /* Writes the trace. Returns NULL, or what went wrong, as the end of a message; the caller frees it. If the
  * reader has found a fault, the message is about that and the text is not looked at. */
-typedef char *fxt_export_function(const struct fxt_export *export);
+typedef char *fxt_export_function(struct fxt_export *export);
 
 struct fxt_export_form {
 	const char *name, *suffix, *what;
