@@ -377,6 +377,8 @@ def read_metadata(path):
         if int(number) != len(classes):
             fail(f'{path}: class {number} is not number {len(classes)}')
         classes[int(number)] = name, re.findall(r'\b_(\w+)(?:\[\w+\])?;', body)
+    if '[0]' in text:
+        fail(f'{path}: Trace Compass takes no array of length 0')
     return text, env, classes
 
 

@@ -97,6 +97,8 @@ fi
 
 # -- All that a trace may come as ----------------------------------------------------------------------
 
+ctf metadata odd.1.ctf >views
+
 mkdir parts
 traced parts sh -c 'true; ls >/dev/null'
 "$FXT" convert -q --to=ctf -o parts.ctf parts 2>said || fail "a directory: $(cat said)"

@@ -46,7 +46,8 @@ static inline void fxt_ctf_put_u64(struct fxt_ctf_bytes *b, uint64_t value)
 	fxt_ctf_put(b, &value, sizeof(value));
 }
 
-/* Puts a string, which is UTF-8 without NUL and ends with one: each byte that cannot stand in it is '?'. */
+/* Puts a string, or the array of one NUL that stands for an empty one (ctf_classes.h). It is UTF-8 and ends
+ * with NUL: each byte that cannot stand in it is '?'. */
 static inline void fxt_ctf_put_string(struct fxt_ctf_bytes *b, const struct fxt_text *text)
 {
 	char *out = (char *)fxt_ctf_room(b, (size_t)text->bytes + 1);
@@ -56,13 +57,6 @@ static inline void fxt_ctf_put_string(struct fxt_ctf_bytes *b, const struct fxt_
 		*nul = '?';
 	out[bytes] = '\0';
 	b->count -= text->bytes - bytes;
-}
-
-/* Puts a string whose class says whether it is empty. */
-static inline void fxt_ctf_put_text(struct fxt_ctf_bytes *b, const struct fxt_text *text)
-{
-	if (text->bytes)
-		fxt_ctf_put_string(b, text);
 }
 
 /* A name that every event of a thread repeats has so many bytes at most; Linux's have 15. */
@@ -90,7 +84,7 @@ static inline void fxt_ctf_put_argument(struct fxt_ctf_bytes *b, const struct fx
 		fxt_ctf_put_u32(b, (uint32_t)a->u);
 		break;
 	case FXT_ARG_STRING:
-		fxt_ctf_put_text(b, &a->string);
+		fxt_ctf_put_string(b, &a->string);
 		break;
 	case FXT_ARG_BOOL:
 		fxt_ctf_put_u8(b, a->u != 0);

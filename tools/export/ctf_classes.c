@@ -58,8 +58,8 @@ void fxt_ctf_field_text(struct fxt_ctf_fields *f, const char *type, const struct
 		f->out = fxt_text_stream(&f->text, &f->bytes);
 	set_name(f, wanted, name);
 	f->count++;
-	/* An array of characters is a string. */
-	fprintf(f->out, "\t\t%s _%s%s;\n", type, name, strcmp(type, "char_t") == 0 ? "[0]" : "");
+	/* An array of characters is a string. Trace Compass has none of length 0. */
+	fprintf(f->out, "\t\t%s _%s%s;\n", type, name, strcmp(type, "char_t") == 0 ? "[1]" : "");
 }
 
 void fxt_ctf_field(struct fxt_ctf_fields *f, const char *type, const char *name)

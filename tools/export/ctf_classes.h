@@ -60,8 +60,8 @@ const char *fxt_ctf_type_of(unsigned type);
 enum { FXT_CTF_EMPTY = FXT_ARG_BOOL + 1 };
 
 /* Returns the type of the argument's field. babeltrace2 2.0 uses a field again for the next event of a
- * class, and shows the string of the last one where a string is empty. So an empty one is an array of no
- * characters, and its event is of another class. */
+ * class, and shows the string of the last one where a string is empty. So an empty one is an array of one
+ * NUL, and its event is of another class. */
 static inline unsigned fxt_ctf_type(const struct fxt_argument *a)
 {
 	return a->type == FXT_ARG_STRING && !a->string.bytes ? FXT_CTF_EMPTY : a->type;

@@ -24,7 +24,7 @@ static const char types[] =
 	"typealias integer { size = 64; align = 8; signed = false; } := koid_t;\n"
 	"typealias integer { size = 64; align = 8; signed = false; base = 16; } := pointer_t;\n"
 	"typealias floating_point { exp_dig = 11; mant_dig = 53; align = 8; byte_order = le; } := double_t;\n"
-	"typealias enum : uint8_t { false = 0, true = 1 } := bool_t;\n\n";
+	"typealias enum : uint8_t { \"false\" = 0, \"true\" = 1 } := bool_t;\n\n";
 
 static void put_uuid(FILE *out, const unsigned char uuid[16])
 {

@@ -248,15 +248,15 @@ static void put_head(struct fxt_ctf_bytes *out, enum fxt_ctf_kind kind, const st
 	fxt_ctf_put_u8(out, kind);
 	switch (kind) {
 	case FXT_CTF_LOG:
-		fxt_ctf_put_text(out, &rec->name);
+		fxt_ctf_put_string(out, &rec->name);
 		return;
 	case FXT_CTF_BLOB:
 		fxt_ctf_put_u32(out, rec->subtype);
-		fxt_ctf_put_text(out, &rec->name);
+		fxt_ctf_put_string(out, &rec->name);
 		return;
 	case FXT_CTF_LARGE_BLOB:
-		fxt_ctf_put_text(out, &rec->category);
-		fxt_ctf_put_text(out, &rec->name);
+		fxt_ctf_put_string(out, &rec->category);
+		fxt_ctf_put_string(out, &rec->name);
 		return;
 	case FXT_CTF_OTHER_OBJECT:
 		fxt_ctf_put_u32(out, rec->subtype); /* fallthrough */
@@ -265,7 +265,7 @@ static void put_head(struct fxt_ctf_bytes *out, enum fxt_ctf_kind kind, const st
 	case FXT_CTF_THREAD:
 	case FXT_CTF_PROVIDER:
 		fxt_ctf_put_u64(out, rec->id);
-		fxt_ctf_put_text(out, &rec->name);
+		fxt_ctf_put_string(out, &rec->name);
 		return;
 	case FXT_CTF_INITIALIZATION:
 		fxt_ctf_put_u64(out, rec->id);
