@@ -53,7 +53,7 @@ converted()
 # -- Odd traces, programs of this tree and others ------------------------------------------------------
 
 for i in 1 2 3; do
-	ctf odd $((seed + i)) >odd.fxt
+	python3 "$abs_top_srcdir/tests/e2e/odd.py" $((seed + i)) >odd.fxt || fail "odd.py"
 	converted odd.fxt odd.$i
 done
 
