@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -68,7 +69,6 @@ static int write_trace(const struct fxt_trace_file *file, const struct fxt_expor
 {
 	struct fxt_reader r;
 	struct fxt_export export = {
-		.trace = file->path,
 		.reader = &r,
 		.directory = to->directory,
 		.is_quiet = to->is_quiet || !isatty(STDERR_FILENO),
@@ -134,6 +134,8 @@ static int write_apart(const struct fxt_trace_file *file, const struct fxt_expor
 	fflush(NULL);
 	pid = fork();
 	if (pid == 0) {
+		/* Nobody would remove the directory if this went on alone. */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		/* A limit of files is an error that can be told. */
 		signal(SIGXFSZ, SIG_IGN);
 		sigprocmask(SIG_SETMASK, &old, NULL);

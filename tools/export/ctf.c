@@ -35,6 +35,7 @@ void fxt_ctf_end_item(struct fxt_ctf *c, uint32_t stream, uint64_t at_ns, enum f
 				     .bytes = (uint32_t)c->item.count};
 
 	fxt_sorter_add(&c->sorter, &key, c->item.data);
+	c->item_count++;
 }
 
 uint32_t fxt_ctf_stream_of(struct fxt_ctf *c, uint32_t thread)
@@ -53,12 +54,16 @@ uint32_t fxt_ctf_stream_of(struct fxt_ctf *c, uint32_t thread)
 
 /* -- Begin and end ----------------------------------------------------------------------------------- */
 
-static void show_progress(void *context, uint64_t at, uint64_t size)
+/* Reading is the first half of the work, as far as that can be told. */
+static void show_read(void *context, uint64_t at, uint64_t size)
 {
-	const struct fxt_ctf *c = context;
+	fxt_ctf_progress(context, at, 2 * size);
+}
 
+void fxt_ctf_progress(const struct fxt_ctf *c, uint64_t done, uint64_t all)
+{
 	if (!c->export->is_quiet)
-		fprintf(stderr, "\rfxt: %3u%% read ", (unsigned)((double)at * 100 / (double)size));
+		fprintf(stderr, "\rfxt: %3u%% ", (unsigned)((double)done * 100 / (double)all));
 }
 
 /* Opens a file without a name in the directory that is being written. */
@@ -161,8 +166,6 @@ static char *finish(struct fxt_ctf *c)
 	set_identities(c);
 	fxt_ctf_lttng_statedump(c);
 	fxt_ctf_kernel_finish(c);
-	if (!c->export->is_quiet)
-		fprintf(stderr, "\rfxt: writing    ");
 	error = write_directories(c);
 	if (!error)
 		error = close_functions(c);
@@ -203,7 +206,7 @@ char *fxt_ctf_export(struct fxt_export *export)
 		wrong = fxt_strdup(strerror(errno));
 	} else {
 		fxt_ctf_visitor(&c, &visitor);
-		visitor.progress = show_progress;
+		visitor.progress = show_read;
 		wrong = !fxt_visit(c.reader, &visitor) ? fxt_strdup("damaged")
 			: c.sorter.error	       ? fxt_strdup(strerror(c.sorter.error))
 						       : finish(&c);

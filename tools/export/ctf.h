@@ -137,6 +137,7 @@ struct fxt_ctf {
 	uint64_t function_count;
 	struct fxt_map functions_by_name; /* symbol -> address */
 	struct fxt_sorter sorter;
+	uint64_t item_count;
 	struct fxt_ctf_bytes item; /* the one that is being made */
 	struct fxt_map streams; /* process -> stream */
 	struct fxt_map begins; /* thread -> when its last begin was, and when one ended at once */
@@ -166,6 +167,9 @@ struct fxt_ctf {
 
 /* Writes the trace that export->reader reads. See fxt_export_function. */
 char *fxt_ctf_export(struct fxt_export *export);
+
+/* Shows how far it is, if somebody looks. */
+void fxt_ctf_progress(const struct fxt_ctf *c, uint64_t done, uint64_t all);
 
 /* Begins an item, whose fields are put into c->item next, and gives it to the sorter. */
 void fxt_ctf_begin_item(struct fxt_ctf *c, uint32_t class, uint32_t thread);

@@ -126,14 +126,13 @@ static bool is_stack(const struct fxt_argument *a)
 	return a->type == FXT_ARG_POINTER && fxt_text_is(&a->name, "stack");
 }
 
-static void add_part(struct fxt_ctf *c, struct fxt_ctf_directory *d, enum fxt_ctf_kind kind,
+static void add_part(struct fxt_ctf_directory *d, enum fxt_ctf_kind kind,
 		     const struct fxt_record *rec, const char *suffix, struct fxt_ctf_part *part)
 {
 	struct fxt_ctf_fields f = {0};
 	struct fxt_text name = rec->name;
 	char *own = NULL;
 
-	(void)c;
 	add_head(&f, kind, rec);
 	for (unsigned i = part->from; i < part->to; i++) {
 		const char *type = fxt_ctf_type_of(fxt_ctf_type(&rec->args[i]));
@@ -197,9 +196,9 @@ static void describe(struct fxt_ctf *c, enum fxt_ctf_kind kind, const struct fxt
 	if (kind == FXT_CTF_CALL) {
 		shape->whole.to = shape->exit.from = first_result(v->rec);
 		shape->exit.to = v->rec->arg_count;
-		add_part(c, d, kind, v->rec, "_exit", &shape->exit);
+		add_part(d, kind, v->rec, "_exit", &shape->exit);
 	}
-	add_part(c, d, kind, v->rec,
+	add_part(d, kind, v->rec,
 		 !is_call		    ? ""
 		 : kind == FXT_CTF_CALL_END ? "_exit"
 					    : "_entry",

@@ -13,6 +13,8 @@
 #include "ctf.h"
 #include "ctf_packets.h"
 
+enum { PROGRESS_ITEMS = 1 << 17 };
+
 /* The stream that is being written. */
 struct stream {
 	struct fxt_ctf *c;
@@ -181,6 +183,7 @@ int fxt_ctf_write_streams(struct fxt_ctf *c)
 {
 	struct stream s = {.c = c, .packets = {.fd = -1}};
 	struct fxt_sorter_item item;
+	uint64_t done = 0;
 
 	if (!fxt_sorter_turn(&c->sorter))
 		return c->sorter.error;
@@ -193,6 +196,8 @@ int fxt_ctf_write_streams(struct fxt_ctf *c)
 				break;
 		}
 		put_event(&s, &item);
+		if (++done % PROGRESS_ITEMS == 0)
+			fxt_ctf_progress(c, c->item_count + done, 2 * c->item_count);
 	}
 	close_stream(&s);
 	for (size_t i = 0; i < c->reader->thread_count; i++)

@@ -10,7 +10,6 @@
 #include "tools/reading/reader.h"
 
 struct fxt_export {
-	const char *trace; /* the trace's path, for messages */
 	struct fxt_reader *reader; /* of all of it; nothing was read yet */
 	const char *directory; /* exists and is empty */
 	bool is_quiet; /* nobody looks at progress */

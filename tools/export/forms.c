@@ -9,7 +9,7 @@
 static const char *const ctf_contents[] = {"ust", "kernel", "functions.map", NULL};
 
 const struct fxt_export_form fxt_export_forms[] = {
-	{"ctf", ".ctf", "a CTF 1.8 directory: babeltrace2 DIRECTORY prints it, Trace Compass opens it",
+	{"ctf", ".ctf", "a CTF 1.8 directory, for babeltrace2 and Trace Compass",
 	 fxt_ctf_export, ctf_contents},
 };
 
