@@ -169,10 +169,8 @@ static void close_stream(struct stream *s)
 	pass_windows(s, UINT64_MAX);
 	end_packet(s, 0);
 	s->owed += s->losses.rest;
-	if (s->owed) {
-		fxt_ctf_packets_begin(&s->packets, s->packets.last_ns);
-		end_packet(s, 0);
-	}
+	fxt_ctf_packets_begin(&s->packets, s->packets.last_ns);
+	end_packet(s, 0);
 	fxt_ctf_packets_close(&s->packets);
 	s->c->discarded += s->packets.discarded;
 	free(s->losses.windows);
