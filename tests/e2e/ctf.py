@@ -3,6 +3,7 @@
     ctf.py same FXT TRACE DIRECTORY SEED     all events, by name and time, and 1000 arguments
     ctf.py metadata DIRECTORY                what views of Trace Compass are made of
     ctf.py discarded DIRECTORY               the sum of the streams' last packets, from the files alone
+    ctf.py windows FXT TRACE DIRECTORY       each window of losses is a packet, with its number
     ctf.py cut DIRECTORY SEED                takes a packet out of each stream that has three, at random
     ctf.py packets DIRECTORY                 fails where a packet breaks a rule
     ctf.py nesting DIRECTORY                 fails where calls of a thread do not nest
@@ -323,6 +324,27 @@ def check_packets(directory):
     print(count)
 
 
+def windows(fxt, trace, directory):
+    """Compares the windows of a trace of one process. Those that touch are one."""
+    wanted, found, last = [], {}, 0
+    told = [record for _, name, record, _ in expected(fxt, trace)
+            if name == 'lost' and record['category'] == 'agent' and record['type'] == 'instant']
+    for record in sorted(told, key=lambda r: r['time'] - r['args']['ns']):
+        begin, end, lost = record['time'] - record['args']['ns'], record['time'], record['args']['records']
+        if wanted and begin <= wanted[-1][1]:
+            before = wanted.pop()
+            begin, end, lost = before[0], max(before[1], end), before[2] + lost
+        wanted.append((begin, end, lost))
+    for _, head in packets_of(os.path.join(directory, 'ust', 'stream_1')):
+        if head[9] != last:
+            found[head[4], head[5]] = head[9] - last
+        last = head[9]
+    for begin, end, lost in wanted:
+        if found.get((begin, end)) != lost:
+            fail(f'{trace}: {lost} events lost from {begin} to {end}: {found}')
+    print(len(wanted))
+
+
 def cut(directory, seed):
     rnd, taken = random.Random(seed), 0
     for path in streams_of(directory):
@@ -454,7 +476,7 @@ def metadata(directory):
 def main():
     command, *rest = sys.argv[1:]
     {'same': same, 'metadata': metadata, 'discarded': discarded, 'cut': cut, 'packets': check_packets,
-     'nesting': nesting}[command](*rest)
+     'nesting': nesting, 'windows': windows}[command](*rest)
 
 
 if __name__ == '__main__':

@@ -1,6 +1,7 @@
 """Makes a trace of odd names, strings, numbers and orders, of each kind of record.
 
     odd.py SEED >FILE
+    odd.py SEED losses >FILE     one of a process that has lost records now and then
 """
 import random
 import struct
@@ -9,8 +10,37 @@ import sys
 import hostile
 
 
+def losses(rnd):
+    """A thread tells at the end of a window how many records it has dropped in it; a counter has the sum."""
+    names = [b'agent', b'lost', b'records', b'ns', b'dropped', b'io', b'read', b'ret']
+    number = {name: index for index, name in enumerate(names, 1)}
+    out, at, dropped = bytearray(hostile.HEAD), rnd.randrange(1 << 40), 0
+    for index in range(1, 4):
+        out += hostile.thread(index, 7, 6 + index)
+    for index, text in enumerate(names, 1):
+        out += hostile.string(index, text)
+    for _ in range(rnd.randrange(2000, 4000)):
+        at += rnd.randrange(1, 1000)
+        if rnd.randrange(100):
+            out += hostile.event(4, at, number[b'io'], number[b'read'], rnd.randrange(1, 4), extra=at + 1,
+                                 args=[hostile.argument(4, number[b'ret'], rnd.getrandbits(40))])
+        else:
+            records = rnd.randrange(1, 1000)
+            dropped += records
+            out += hostile.event(0, at, number[b'agent'], number[b'lost'], rnd.randrange(1, 4),
+                                 args=[hostile.argument(4, number[b'records'], records),
+                                       hostile.argument(4, number[b'ns'], rnd.choice([1, 500, 20000]))])
+    dropped += rnd.choice([0, rnd.randrange(1000)])
+    out += hostile.event(1, at + 1, number[b'agent'], number[b'dropped'], 1,
+                         args=[hostile.argument(4, number[b'records'], dropped)], extra=1)
+    sys.stdout.buffer.write(out)
+
+
 def main():
     rnd = random.Random(sys.argv[1])
+    if sys.argv[2:] == ['losses']:
+        losses(rnd)
+        return
     texts = [b'plain', b'', b'"quoted"', b'back\\slash', b'new\nline', b'tab\t', b'\xff\xfe', b'caf\xc3\xa9',
              b'\x01\x7f', b'int', b'struct', b'event', b'a b', b'a-b', b'a_b', b'_under', b'9digit',
              b'x' * 300, b'ret', b'errno', b'stack', b'id', b'fxt_kind', b'nul\0nul', b'{ } ( ) , = :',
