@@ -417,6 +417,7 @@ E2E_TESTS = \
 	tests/e2e/budget.sh \
 	tests/e2e/callers.sh \
 	tests/e2e/causes.sh \
+	tests/e2e/ctf_reading.sh \
 	tests/e2e/clock.sh \
 	tests/e2e/config.sh \
 	tests/e2e/connections.sh \
@@ -488,7 +489,7 @@ E2E_HELPERS += tests/manager/compare_archive.py tests/manager/hostile_providers.
 	tests/manager/random_manager.py tests/manager/restless_manager.py \
 	tests/manager/rounds_program.py tests/manager/seen_provider.py
 # The programs that entries.sh compiles, and what compares their counts.
-E2E_HELPERS += tests/e2e/entries.py
+E2E_HELPERS += tests/e2e/ctf_compare.py tests/e2e/ctf_maker.py tests/e2e/ctf_writer.py tests/e2e/entries.py
 EXTRA_DIST += tests/functions/args.c tests/functions/coroutines.c tests/functions/counted.h \
 	tests/functions/dlopen.c tests/functions/dlopen_lib.c tests/functions/exceptions.cc \
 	tests/functions/fork.c tests/functions/longjmp.c tests/functions/realigned.c \

@@ -14,6 +14,7 @@
 #include "tools/analysis/categories.h"
 #include "tools/check/check.h"
 #include "tools/common/message.h"
+#include "tools/import/import.h"
 #include "tools/dump/dump.h"
 #include "tools/export/export.h"
 #include "tools/manager/manager_commands.h"
@@ -50,6 +51,11 @@ static void usage(FILE *out)
 	fputs("\n'fxt COMMAND --help' says more of each; so does fxt(1).\n", out);
 }
 
+static int trace_of_directory(const char *path)
+{
+	return fxt_import_is(path) ? fxt_import_trace(path) : fxt_joined_directory(path);
+}
+
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : NULL;
@@ -58,7 +64,7 @@ int main(int argc, char **argv)
 	 * wrong with a file. */
 	argp_err_exit_status = 2;
 	atexit(fxt_stdout_at_exit);
-	fxt_trace_of_directory = fxt_joined_directory;
+	fxt_trace_of_directory = trace_of_directory;
 	fxt_trace_told_apart = fxt_joined_file;
 	if (!name) {
 		usage(stderr);

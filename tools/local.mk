@@ -346,6 +346,24 @@ CHECK_FILES = \
 	tools/check/check_slices.c \
 	tools/check/check_windows.c
 
+IMPORT_FILES = \
+	tools/import/import.c \
+	tools/import/import.h \
+	tools/import/import_events.c \
+	tools/import/import_events.h \
+	tools/import/import_fields.c \
+	tools/import/import_fields.h \
+	tools/import/import_graph.c \
+	tools/import/import_graph.h \
+	tools/import/import_losses.c \
+	tools/import/import_losses.h \
+	tools/import/import_modules.c \
+	tools/import/import_modules.h \
+	tools/import/import_open.c \
+	tools/import/import_open.h \
+	tools/import/import_out.c \
+	tools/import/import_out.h
+
 DUMP_FILES = \
 	tools/dump/dump.c \
 	tools/dump/dump.h \
@@ -415,18 +433,18 @@ TOOLS_SOURCES = $(COMMON_FILES) $(READING_FILES) $(PRINTING_FILES) $(ANALYSIS_FI
 	$(LOCKS_FILES) $(PROGRAMS_FILES) $(CALLERS_FILES) $(STACKS_FILES) $(PERFETTO_FILES) $(JOIN_FILES) \
 	$(WITNESS_FILES) $(WAITS_FILES) $(EXPORT_FILES) \
 	$(RECORD_FILES) $(ARCHIVE_FILES) $(MANAGER_FILES) \
-	$(CHECK_FILES) $(DUMP_FILES) $(REPORT_FILES) $(TOP_FILES)
+	$(IMPORT_FILES) $(CHECK_FILES) $(DUMP_FILES) $(REPORT_FILES) $(TOP_FILES)
 
 TOOLS_CPPFLAGS = $(AM_CPPFLAGS)
 TOOLS_LIBS = libfxttools.la libfxtwriter.la $(JANSSON_LIBS) $(LIBDW_LIBS) $(LIBELF_LIBS) $(LIBIBERTY_LIBS) \
-	$(ZSTD_LIBS) $(PROTOBUF_C_LIBS) -lm
+	$(ZSTD_LIBS) $(PROTOBUF_C_LIBS) $(BABELTRACE2_LIBS) -lm
 
 # This library has everything but main(), so that the unit tests link the same code.
 noinst_LTLIBRARIES += libfxttools.la
 libfxttools_la_SOURCES = $(TOOLS_SOURCES)
 libfxttools_la_CPPFLAGS = $(TOOLS_CPPFLAGS) -DFXT_LIBDIR='"$(libdir)"'
 libfxttools_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(LIBDW_CFLAGS) $(LIBELF_CFLAGS) $(ZSTD_CFLAGS) \
-	$(PROTOBUF_C_CFLAGS)
+	$(PROTOBUF_C_CFLAGS) $(BABELTRACE2_CFLAGS)
 
 # The messages of Perfetto that fxt writes become C.
 EXTRA_DIST += tools/perfetto/perfetto_trace.proto
