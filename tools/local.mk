@@ -349,6 +349,8 @@ CHECK_FILES = \
 IMPORT_FILES = \
 	tools/import/import.c \
 	tools/import/import.h \
+	tools/import/import_calls.c \
+	tools/import/import_calls.h \
 	tools/import/import_events.c \
 	tools/import/import_events.h \
 	tools/import/import_fields.c \
@@ -357,10 +359,14 @@ IMPORT_FILES = \
 	tools/import/import_graph.h \
 	tools/import/import_losses.c \
 	tools/import/import_losses.h \
+	tools/import/import_lttng.c \
+	tools/import/import_lttng.h \
 	tools/import/import_modules.c \
 	tools/import/import_modules.h \
 	tools/import/import_open.c \
 	tools/import/import_open.h \
+	tools/import/import_own.c \
+	tools/import/import_own.h \
 	tools/import/import_out.c \
 	tools/import/import_out.h
 

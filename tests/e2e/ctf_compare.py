@@ -1,6 +1,7 @@
 """Compares what fxt says of a CTF trace with the model of ctf_maker.py.
 
     ctf_compare.py MODEL REPORT DUMP        REPORT and DUMP are what --json prints
+    ctf_compare.py same REPORT REPORT       compares two reports, of a trace and of the CTF that it became
 
 Prints a line for each difference, and then how much was compared.
 """
@@ -88,7 +89,38 @@ def compare_logged(model, dump):
                 same('field ' + key, value, args.get(key))
 
 
+def plain(value):
+    """Returns a value without what depends on the file, and with lists in an order of their own: what is of
+    equal weight may come in any."""
+    if isinstance(value, dict):
+        return {key: plain(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return sorted((plain(inner) for inner in value), key=lambda inner: json.dumps(inner, sort_keys=True))
+    return value
+
+
+def compare_reports(one, other):
+    for report in one, other:
+        for key in 'bytes', 'categories':
+            del report['trace'][key]
+        report.pop('agent')
+        # What a waker did in the meantime is looked up in the order of the file.
+        for chain in report['chains']:
+            chain.pop('longest')
+    for section in sorted(one):
+        expected, found = plain(one[section]), plain(other.get(section))
+        if isinstance(expected, dict):
+            for key in sorted(set(expected) | set(found)):
+                same('%s.%s' % (section, key), expected.get(key), found.get(key))
+        else:
+            same(section, expected, found)
+
+
 def main():
+    if sys.argv[1] == 'same':
+        compare_reports(load(sys.argv[2]), load(sys.argv[3]))
+        print('%d compared, %d differences' % (compared, differences))
+        sys.exit(differences != 0)
     model, report = load(sys.argv[1]), load(sys.argv[2])
     with open(sys.argv[3], encoding='utf-8') as file:
         dump = [json.loads(line) for line in file]

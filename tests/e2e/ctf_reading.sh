@@ -21,7 +21,7 @@ if grep -q 'built without libbabeltrace2' error; then
 	skip "fxt was built without libbabeltrace2, and says so"
 fi
 
-rounds=10
+rounds=8
 test -z "${FXT_FULL-}" || rounds=200
 for round in $(seq $rounds); do
 	rm -rf trace
@@ -42,7 +42,7 @@ for round in $(seq $rounds); do
 done
 
 # What is damaged is read as far as that makes sense, or refused in one line; nothing is printed then.
-damaged=40 refused=0
+damaged=30 refused=0
 test -z "${FXT_FULL-}" || damaged=1000
 for round in $(seq $damaged); do
 	rm -rf trace
@@ -81,3 +81,37 @@ $make full "$seed.full" symbols 3000 >model
 is "no room: status" 1 $?
 is "no room: stderr" \
 	"fxt: full: not readable as CTF: no room for its records in TMPDIR: File too large" "$(cat error)"
+
+# What fxt convert writes says the same as the trace it was made of.
+read_back()
+{
+	local name=$1
+
+	valid "$name.fxt"
+	rm -rf "$name.ctf"
+	"$FXT" convert --to=ctf -o "$name.ctf" "$name.fxt" >/dev/null 2>error || fail "$name: $(cat error)"
+	fxt check "$name.ctf" >checked
+	count trace
+	fxt report --json --all "$name.fxt" >before
+	fxt report --json --all "$name.ctf" >after
+	count comparison
+	$compare same before after >compared || fail "$name: $(cat compared)"
+}
+
+record()
+{
+	local name=$1
+
+	shift
+	timeout 60 "$FXT" record -q -o "$name.fxt" "$@" >/dev/null 2>error || fail "$name: $(cat error)"
+}
+
+# An fxt that cannot convert has nothing to read back.
+if "$FXT" convert --help >/dev/null 2>&1; then
+	record threads --no-kernel -- "$apps/count_threads"
+	record causes --no-kernel -- "$apps/causes"
+	record functions --no-kernel -- "$apps/call_trees"
+	for name in threads causes functions; do
+		read_back $name
+	done
+fi

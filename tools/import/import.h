@@ -6,7 +6,8 @@
  * its memory is gone before the trace is read.
  *
  * import.c starts the child and says what went wrong, import_graph.c has the library read, import_events.c
- * takes what it says, import_open.c keeps calls that have not returned and who holds which mutex,
+ * takes what it says, import_lttng.c and import_own.c make records of events, import_calls.c puts calls of a
+ * trace of ours together, import_open.c keeps calls that have not returned and who holds which mutex,
  * import_losses.c says what is missing, import_modules.c has names of functions, import_fields.c reads
  * fields, and import_out.c writes records.
  */

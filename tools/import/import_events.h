@@ -6,7 +6,8 @@
 #include "import_fields.h"
 #include "import_open.h"
 
-struct fxt_import_class; /* what events of a class become */
+struct fxt_import_class; /* what events of a class become: import_lttng.c */
+struct fxt_import_own; /* what is known of traces that fxt convert has written: import_own.c */
 
 struct fxt_import_events {
 	FILE *file;
@@ -23,7 +24,8 @@ struct fxt_import_events {
 	size_t class_count, class_capacity;
 	/* stream -> what it has counted as lost, now and at the most */
 	struct fxt_map lost;
-	uint64_t events, without_process;
+	uint64_t without_process;
+	struct fxt_import_own *own;
 };
 
 /* Takes any message. `context` is a struct fxt_import_events of which only `file` is set at first. See

@@ -59,6 +59,31 @@ const char *fxt_import_string(const bt_field *structure, const char *name)
 	return field && is(field, BT_FIELD_CLASS_TYPE_STRING) ? text_of(field) : NULL;
 }
 
+/* Returns the label of an enumeration's value; NULL: it has none, or several. */
+static const char *label_of(const bt_field *field)
+{
+	bt_field_class_enumeration_mapping_label_array labels;
+	uint64_t count = 0;
+
+	if (is(field, BT_FIELD_CLASS_TYPE_UNSIGNED_ENUMERATION)) {
+		if (bt_field_enumeration_unsigned_get_mapping_labels(field, &labels, &count) !=
+		    BT_FIELD_ENUMERATION_GET_MAPPING_LABELS_STATUS_OK)
+			return NULL;
+	} else if (is(field, BT_FIELD_CLASS_TYPE_SIGNED_ENUMERATION)) {
+		if (bt_field_enumeration_signed_get_mapping_labels(field, &labels, &count) !=
+		    BT_FIELD_ENUMERATION_GET_MAPPING_LABELS_STATUS_OK)
+			return NULL;
+	}
+	return count == 1 ? labels[0] : NULL;
+}
+
+const char *fxt_import_label(const bt_field *structure, const char *name)
+{
+	const bt_field *field = fxt_import_member(structure, name);
+
+	return field ? label_of(field) : NULL;
+}
+
 /* -- Arguments ------------------------------------------------------------------------------------- */
 
 /* Keeps a text as long as the arguments. */
@@ -90,24 +115,6 @@ static struct fxt_import_arg *add(struct fxt_import_fields *f, const char *name)
 	return &f->list[f->count++];
 }
 
-/* Returns the label of an enumeration's value; NULL: it has none, or several. */
-static const char *label_of(const bt_field *field)
-{
-	bt_field_class_enumeration_mapping_label_array labels;
-	uint64_t count = 0;
-
-	if (is(field, BT_FIELD_CLASS_TYPE_UNSIGNED_ENUMERATION)) {
-		if (bt_field_enumeration_unsigned_get_mapping_labels(field, &labels, &count) !=
-		    BT_FIELD_ENUMERATION_GET_MAPPING_LABELS_STATUS_OK)
-			return NULL;
-	} else if (is(field, BT_FIELD_CLASS_TYPE_SIGNED_ENUMERATION)) {
-		if (bt_field_enumeration_signed_get_mapping_labels(field, &labels, &count) !=
-		    BT_FIELD_ENUMERATION_GET_MAPPING_LABELS_STATUS_OK)
-			return NULL;
-	}
-	return count == 1 ? labels[0] : NULL;
-}
-
 static void set_integer(struct fxt_import_arg *a, const bt_field *field)
 {
 	const bt_field_class *class = bt_field_borrow_class_const(field);
@@ -127,6 +134,7 @@ static void set_integer(struct fxt_import_arg *a, const bt_field *field)
 }
 
 /* Prints an element of an array. */
+/* NOLINTNEXTLINE(misc-no-recursion): MAX_DEPTH bounds its depth. */
 static void print(FILE *out, const bt_field *field, unsigned depth)
 {
 	if (depth > MAX_DEPTH) {
@@ -186,6 +194,7 @@ static const char *array_text(struct fxt_import_fields *f, const bt_field *field
 static void add_members(struct fxt_import_fields *f, const bt_field *structure, const char *outer,
 			unsigned depth, const char *const *except, size_t except_count);
 
+/* NOLINTNEXTLINE(misc-no-recursion): MAX_DEPTH bounds its depth. */
 static void add_field(struct fxt_import_fields *f, const bt_field *field, const char *name, unsigned depth)
 {
 	const char *label = label_of(field);
@@ -202,7 +211,10 @@ static void add_field(struct fxt_import_fields *f, const bt_field *field, const 
 	} else {
 		struct fxt_import_arg *a = add(f, name);
 
-		if (is(field, BT_FIELD_CLASS_TYPE_INTEGER) && !label) {
+		if (label && (strcmp(label, "true") == 0 || strcmp(label, "false") == 0)) {
+			a->type = FXT_ARG_BOOL;
+			a->u = strcmp(label, "true") == 0;
+		} else if (is(field, BT_FIELD_CLASS_TYPE_INTEGER) && !label) {
 			set_integer(a, field);
 		} else if (is(field, BT_FIELD_CLASS_TYPE_DOUBLE_PRECISION_REAL)) {
 			a->type = FXT_ARG_DOUBLE;
@@ -222,6 +234,7 @@ static void add_field(struct fxt_import_fields *f, const bt_field *field, const 
 	}
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): MAX_DEPTH bounds its depth. */
 static void add_members(struct fxt_import_fields *f, const bt_field *structure, const char *outer,
 			unsigned depth, const char *const *except, size_t except_count)
 {

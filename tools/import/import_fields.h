@@ -23,6 +23,9 @@ bool fxt_import_i64(const bt_field *structure, const char *name, int64_t *value)
 /* Returns a member that is a string; NULL: there is none. */
 const char *fxt_import_string(const bt_field *structure, const char *name);
 
+/* Returns the label of a member that is an enumeration; NULL: it is none, or has not one label. */
+const char *fxt_import_label(const bt_field *structure, const char *name);
+
 /* Adds all members of a structure but the first `except_count` names of `except`, with members of inner
  * structures as "outer.inner". Names that are there already get a number. */
 void fxt_import_fields_add(struct fxt_import_fields *f, const bt_field *structure, const char *const *except,

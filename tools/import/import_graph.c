@@ -35,7 +35,10 @@ static char *library_error(void)
 
 		if (is_space && (to == text || to[-1] == ' '))
 			continue;
-		*to++ = is_space ? ' ' : *message;
+		*to = ' ';
+		if (!is_space)
+			*to = *message;
+		to++;
 	}
 	while (to > text && strchr(" .:", to[-1]))
 		to--;

@@ -79,7 +79,7 @@ static struct fxt_string name_ref(struct fxt_import_out *o, const char *text)
 
 	if (!bytes)
 		return FXT_INLINE(NULL, 0);
-	if (!found) {
+	if (!found || !p) {
 		static char inlined[TEMPORARY][INLINE_BYTES];
 		static unsigned turn;
 		char *clean = inlined[turn++ % TEMPORARY];
@@ -121,31 +121,42 @@ static void put_provider(struct fxt_import_out *o, struct fxt_import_program *p)
 	o->current = p;
 }
 
-/* Returns an id for the provider: that of the process, if no other program had it. */
-static uint32_t new_id(struct fxt_import_out *o, uint64_t pid)
-{
-	enum { FIRST_OTHER = 0x40000000 };
-
-	if (fxt_map_find(&o->by_pid, pid, 0) || pid == FXT_KERNEL_PROVIDER_ID ||
-	    (pid >= FIRST_OTHER && pid != FXT_OTHERS_ID))
-		return FIRST_OTHER + (uint32_t)o->program_count;
-	return (uint32_t)pid;
-}
-
-struct fxt_import_program *fxt_import_program_new(struct fxt_import_out *o, uint64_t pid, uint64_t ns)
+static struct fxt_import_program *make_program(struct fxt_import_out *o, uint32_t id, uint64_t pid,
+					       uint64_t ns)
 {
 	struct fxt_import_program *p = fxt_alloc(1, sizeof(*p));
 	bool fresh;
 
-	*p = (struct fxt_import_program){
-		.id = new_id(o, pid), .pid = pid, .first_ns = ns, .name = fxt_strdup("")};
+	*p = (struct fxt_import_program){.id = id, .pid = pid, .first_ns = ns, .name = fxt_strdup("")};
 	fxt_map_put(&o->by_pid, pid, 0, &fresh)->value[0] = o->program_count;
+	fxt_map_put(&o->by_id, id, 0, &fresh)->value[0] = o->program_count;
 	o->programs = fxt_grow(o->programs, &o->program_capacity, o->program_count + 1,
 			       sizeof(struct fxt_import_program *));
 	o->programs[o->program_count++] = p;
 	put_provider(o, p);
 	put(o, fxt_encode_initialization(words, FXT_RECORD_MAX_WORDS, 1000000000));
 	return p;
+}
+
+/* A provider has the number of the process as its id, if no other program had it. */
+struct fxt_import_program *fxt_import_program_new(struct fxt_import_out *o, uint64_t pid, uint64_t ns)
+{
+	enum { FIRST_OTHER = 0x40000000 };
+	bool is_high = pid >= FIRST_OTHER && pid != FXT_OTHERS_ID && pid != FXT_KERNEL_PROVIDER_ID;
+
+	return make_program(o,
+			    is_high || fxt_map_find(&o->by_id, pid, 0)
+				    ? FIRST_OTHER + (uint32_t)o->program_count
+				    : (uint32_t)pid,
+			    pid, ns);
+}
+
+struct fxt_import_program *fxt_import_provider(struct fxt_import_out *o, uint32_t id, uint64_t pid,
+					       uint64_t ns)
+{
+	const struct fxt_slot *s = fxt_map_find(&o->by_id, id, 0);
+
+	return s ? o->programs[s->value[0]] : make_program(o, id, pid, ns);
 }
 
 struct fxt_import_program *fxt_import_program(struct fxt_import_out *o, uint64_t pid, uint64_t ns)
@@ -158,36 +169,47 @@ struct fxt_import_program *fxt_import_program(struct fxt_import_out *o, uint64_t
 	return s ? o->programs[s->value[0]] : fxt_import_program_new(o, pid, ns);
 }
 
-void fxt_import_program_name(struct fxt_import_out *o, struct fxt_import_program *p, const char *name)
+bool fxt_import_provider_name(struct fxt_import_out *o, struct fxt_import_program *p, const char *name)
 {
 	if (!*name || strcmp(p->name, name) == 0)
-		return;
+		return false;
 	free(p->name);
 	p->name = fxt_strdup(name);
 	put_provider(o, p);
-	put(o, fxt_encode_kernel_object(words, FXT_RECORD_MAX_WORDS, FXT_OBJECT_PROCESS, p->pid,
-					name_ref(o, name), (struct fxt_args){0, NULL}));
+	return true;
+}
+
+void fxt_import_program_name(struct fxt_import_out *o, struct fxt_import_program *p, const char *name)
+{
+	if (fxt_import_provider_name(o, p, name))
+		fxt_import_kernel_object(o, p, FXT_OBJECT_PROCESS, p->pid, name, NULL, 0);
 }
 
 struct fxt_import_thread *fxt_import_thread(struct fxt_import_out *o, struct fxt_import_program *p,
 					    uint64_t tid)
 {
+	return fxt_import_thread_of(o, p, p->pid, tid);
+}
+
+struct fxt_import_thread *fxt_import_thread_of(struct fxt_import_out *o, struct fxt_import_program *p,
+					       uint64_t pid, uint64_t tid)
+{
 	bool fresh;
-	struct fxt_slot *s = fxt_map_put(&o->by_tid, p->id, tid, &fresh);
+	struct fxt_slot *s = fxt_map_put(&o->by_tid, (uint64_t)p->id << 32 | (uint32_t)pid, tid, &fresh);
 	struct fxt_import_thread *t;
 
 	if (!fresh)
 		return p->threads[s->value[0]];
 	s->value[0] = p->all_threads;
 	t = fxt_alloc(1, sizeof(*t));
-	*t = (struct fxt_import_thread){.program = p, .tid = tid};
+	*t = (struct fxt_import_thread){.program = p, .pid = pid, .tid = tid};
 	p->threads = fxt_grow(p->threads, &p->thread_capacity, p->all_threads + 1,
 			      sizeof(struct fxt_import_thread *));
 	p->threads[p->all_threads++] = t;
 	if (p->all_threads <= FXT_THREAD_MAX_INDEX) {
 		t->index = (uint8_t)p->all_threads;
 		turn_to(o, p);
-		put(o, fxt_encode_thread(words, FXT_RECORD_MAX_WORDS, t->index, p->pid, tid));
+		put(o, fxt_encode_thread(words, FXT_RECORD_MAX_WORDS, t->index, pid, tid));
 	}
 	return t;
 }
@@ -203,8 +225,8 @@ void fxt_import_thread_name(struct fxt_import_out *o, struct fxt_import_thread *
 	free(t->name);
 	t->name = fxt_strdup(name);
 	turn_to(o, t->program);
-	list[0] = (struct fxt_arg){FXT_ARG_KOID, name_ref(o, "process"), .u64 = t->program->pid};
-	list[1] = (struct fxt_arg){FXT_ARG_KOID, name_ref(o, "thread"), .u64 = t->program->pid};
+	list[0] = (struct fxt_arg){FXT_ARG_KOID, name_ref(o, "process"), .u64 = t->pid};
+	list[1] = (struct fxt_arg){FXT_ARG_KOID, name_ref(o, "thread"), .u64 = t->pid};
 	ref = name_ref(o, name);
 	put(o, fxt_encode_kernel_object(words, FXT_RECORD_MAX_WORDS, FXT_OBJECT_THREAD, t->tid, ref,
 					(struct fxt_args){is_track ? 2 : 1, list}));
@@ -295,35 +317,100 @@ static void set_value(struct fxt_arg *to, const struct fxt_import_arg *a, struct
 	}
 }
 
-void fxt_import_event(struct fxt_import_out *o, struct fxt_import_thread *t, enum fxt_event_type type,
-		      uint64_t ns, const char *category, const char *name, const struct fxt_import_arg *args,
-		      size_t count, uint64_t extra)
+/* Turns the arguments of a record of the program into those of the format. Those that have no place of their
+ * own are gathered in the last one. */
+static struct fxt_args make_args(struct fxt_import_out *o, struct fxt_import_program *p,
+				 const struct fxt_import_arg *args, size_t count)
 {
+	static struct fxt_arg list[FXT_MAX_ARGS];
 	static struct values v;
-	const struct fxt_thread_ref ref = {t->index, t->program->pid, t->tid};
-	struct fxt_arg list[FXT_MAX_ARGS];
-	struct fxt_string category_ref, called;
 	size_t own = count > FXT_MAX_ARGS ? FXT_MAX_ARGS - 1 : count;
-	char *rest = NULL;
 
 	v.used = 0;
-	turn_to(o, t->program);
+	turn_to(o, p);
 	for (size_t i = 0; i < own; i++) {
 		list[i].name = name_ref(o, args[i].name);
 		set_value(&list[i], &args[i], &v);
 	}
 	if (own < count) {
-		rest = print_rest(args + own, count - own);
+		char *rest = print_rest(args + own, count - own);
+
 		list[own].name = name_ref(o, "more fields");
 		list[own].type = FXT_ARG_STRING;
 		list[own].string = value_ref(&v, rest, strlen(rest));
 		own++;
+		free(rest);
 	}
-	category_ref = name_ref(o, category);
+	return (struct fxt_args){own, list};
+}
+
+static struct fxt_thread_ref ref_of(const struct fxt_import_thread *t)
+{
+	return (struct fxt_thread_ref){t->index, t->pid, t->tid};
+}
+
+void fxt_import_event(struct fxt_import_out *o, struct fxt_import_thread *t, enum fxt_event_type type,
+		      uint64_t ns, const char *category, const char *name, const struct fxt_import_arg *args,
+		      size_t count, uint64_t extra)
+{
+	struct fxt_args made = make_args(o, t->program, args, count);
+	struct fxt_string category_ref = name_ref(o, category), called = name_ref(o, name);
+
+	put(o, fxt_encode_event(words, FXT_RECORD_MAX_WORDS, type, ns, ref_of(t), category_ref, called, made,
+				extra));
+}
+
+void fxt_import_object(struct fxt_import_out *o, struct fxt_import_program *p, uint64_t pid, uint64_t pointer,
+		       const char *name, const struct fxt_import_arg *args, size_t count)
+{
+	struct fxt_args made = make_args(o, p, args, count);
+	struct fxt_string called = name_ref(o, name);
+
+	put(o, fxt_encode_userspace_object(words, FXT_RECORD_MAX_WORDS, pointer,
+					   (struct fxt_thread_ref){0, pid, pid}, called, made));
+}
+
+void fxt_import_kernel_object(struct fxt_import_out *o, struct fxt_import_program *p,
+			      enum fxt_kernel_object_type type, uint64_t koid, const char *name,
+			      const struct fxt_import_arg *args, size_t count)
+{
+	struct fxt_args made = make_args(o, p, args, count);
+	struct fxt_string called = name_ref(o, name);
+
+	put(o, fxt_encode_kernel_object(words, FXT_RECORD_MAX_WORDS, type, koid, called, made));
+}
+
+void fxt_import_log(struct fxt_import_out *o, struct fxt_import_thread *t, uint64_t ns, const char *text)
+{
+	static char clean[FXT_LOG_MAX_BYTES];
+	size_t bytes = fxt_utf8_clean(clean, text, strlen(text), FXT_IMPORT_VALUE_BYTES);
+
+	turn_to(o, t->program);
+	put(o, fxt_encode_log(words, FXT_RECORD_MAX_WORDS, ns, ref_of(t), clean, bytes));
+}
+
+void fxt_import_blob(struct fxt_import_out *o, struct fxt_import_program *p, enum fxt_blob_type type,
+		     const char *name, const void *data, size_t bytes)
+{
+	struct fxt_string called;
+
+	if (p)
+		turn_to(o, p);
 	called = name_ref(o, name);
-	put(o, fxt_encode_event(words, FXT_RECORD_MAX_WORDS, type, ns, ref, category_ref, called,
-				(struct fxt_args){own, list}, extra));
-	free(rest);
+	put(o, fxt_encode_blob(words, FXT_RECORD_MAX_WORDS, type, called, data, bytes));
+}
+
+void fxt_import_scheduling(struct fxt_import_out *o, struct fxt_import_program *p,
+			   const struct fxt_import_scheduling *s, const struct fxt_import_arg *args,
+			   size_t count)
+{
+	struct fxt_args made = make_args(o, p, args, count);
+
+	if (s->is_wakeup)
+		put(o, fxt_encode_thread_wakeup(words, FXT_RECORD_MAX_WORDS, s->ns, s->cpu, s->thread, made));
+	else
+		put(o, fxt_encode_context_switch(words, FXT_RECORD_MAX_WORDS, s->ns, s->cpu, s->state,
+						 s->thread, s->incoming, made));
 }
 
 void fxt_import_buffer_full(struct fxt_import_out *o, struct fxt_import_program *p)
@@ -379,5 +466,6 @@ void fxt_import_out_end(struct fxt_import_out *o)
 		free_program(o->programs[i]);
 	free(o->programs);
 	fxt_map_free(&o->by_pid);
+	fxt_map_free(&o->by_id);
 	fxt_map_free(&o->by_tid);
 }

@@ -36,7 +36,7 @@ struct fxt_import_program {
 
 struct fxt_import_thread {
 	struct fxt_import_program *program;
-	uint64_t tid;
+	uint64_t pid, tid; /* pid: of its process, which is not the program's if that tells of another one */
 	uint8_t index; /* 0: it has none */
 	char *name;
 	struct fxt_import_open *open;
@@ -51,7 +51,8 @@ struct fxt_import_out {
 	struct fxt_import_program **programs;
 	size_t program_count, program_capacity;
 	struct fxt_map by_pid; /* pid -> place of the process's present program */
-	struct fxt_map by_tid; /* program's id and tid -> a struct fxt_import_thread */
+	struct fxt_map by_id; /* provider -> place of the program */
+	struct fxt_map by_tid; /* program's id, pid and tid -> place in its `threads` */
 	uint64_t flows;
 	bool has_failed; /* a record could not be written */
 	int error; /* errno of that; 0: the record was too large */
@@ -83,13 +84,22 @@ void fxt_import_out_end(struct fxt_import_out *o);
 
 /* Returns the present program of a process. A process that was not met before gets one. */
 struct fxt_import_program *fxt_import_program(struct fxt_import_out *o, uint64_t pid, uint64_t ns);
+/* Returns the program that is the provider with this id; it becomes one of the process if it was not met
+ * before. */
+struct fxt_import_program *fxt_import_provider(struct fxt_import_out *o, uint32_t id, uint64_t pid,
+					       uint64_t ns);
 /* Makes another program of the process the present one. */
 struct fxt_import_program *fxt_import_program_new(struct fxt_import_out *o, uint64_t pid, uint64_t ns);
-/* Names the process, if it has another name or none. */
+/* Names the provider, if it has another name or none. Returns whether it had. */
+bool fxt_import_provider_name(struct fxt_import_out *o, struct fxt_import_program *p, const char *name);
+/* Names the provider and its process, if they have another name or none. */
 void fxt_import_program_name(struct fxt_import_out *o, struct fxt_import_program *p, const char *name);
 
 struct fxt_import_thread *fxt_import_thread(struct fxt_import_out *o, struct fxt_import_program *p,
 					    uint64_t tid);
+/* Returns a thread of another process than the program's, of which the program tells. */
+struct fxt_import_thread *fxt_import_thread_of(struct fxt_import_out *o, struct fxt_import_program *p,
+					       uint64_t pid, uint64_t tid);
 /* Names the thread, if it has another name or none. A track is no thread, but takes what some thread of the
  * process did. */
 void fxt_import_thread_name(struct fxt_import_out *o, struct fxt_import_thread *t, const char *name,
@@ -99,6 +109,29 @@ void fxt_import_thread_name(struct fxt_import_out *o, struct fxt_import_thread *
 void fxt_import_event(struct fxt_import_out *o, struct fxt_import_thread *t, enum fxt_event_type type,
 		      uint64_t ns, const char *category, const char *name, const struct fxt_import_arg *args,
 		      size_t count, uint64_t extra);
+
+/* Writes a userspace object, and a kernel object. */
+void fxt_import_object(struct fxt_import_out *o, struct fxt_import_program *p, uint64_t pid, uint64_t pointer,
+		       const char *name, const struct fxt_import_arg *args, size_t count);
+void fxt_import_kernel_object(struct fxt_import_out *o, struct fxt_import_program *p,
+			      enum fxt_kernel_object_type type, uint64_t koid, const char *name,
+			      const struct fxt_import_arg *args, size_t count);
+
+void fxt_import_log(struct fxt_import_out *o, struct fxt_import_thread *t, uint64_t ns, const char *text);
+/* A blob belongs to the program that is the present one if `p` is NULL. */
+void fxt_import_blob(struct fxt_import_out *o, struct fxt_import_program *p, enum fxt_blob_type type,
+		     const char *name, const void *data, size_t bytes);
+
+/* A context switch, or the wakeup of a thread. */
+struct fxt_import_scheduling {
+	bool is_wakeup;
+	uint64_t ns, thread, incoming;
+	uint16_t cpu;
+	enum fxt_thread_state state;
+};
+void fxt_import_scheduling(struct fxt_import_out *o, struct fxt_import_program *p,
+			   const struct fxt_import_scheduling *s, const struct fxt_import_arg *args,
+			   size_t count);
 
 /* Says that the program's provider had no room, nobody knows how often. */
 void fxt_import_buffer_full(struct fxt_import_out *o, struct fxt_import_program *p);
