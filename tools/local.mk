@@ -361,6 +361,8 @@ IMPORT_FILES = \
 	tools/import/import_losses.h \
 	tools/import/import_lttng.c \
 	tools/import/import_lttng.h \
+	tools/import/import_metadata.c \
+	tools/import/import_metadata.h \
 	tools/import/import_modules.c \
 	tools/import/import_modules.h \
 	tools/import/import_open.c \

@@ -1,11 +1,13 @@
 """Makes traces in the Common Trace Format 1.8, as LTTng-UST writes them, and what a reader has to find.
 
-    ctf_maker.py DIRECTORY SEED SYMBOLS [STEPS]     writes traces into the new DIRECTORY, and a model of them
-                                                    to standard output
-    ctf_maker.py damage DIRECTORY SEED              damages one file of a trace
+    ctf_maker.py DIRECTORY SEED SYMBOLS [STEPS] [rotated]
+                        writes traces into the new DIRECTORY, and a model of them to standard output
+    ctf_maker.py damage DIRECTORY SEED
+                        damages one file of a trace
 
 SYMBOLS is what nm(1) says of a file, with its path in the first line: some functions of the model are its.
-The seed decides on everything: processes and threads, what they call, how buffers are divided, the form of
+A rotated session has lost events, and the packets of its streams are in several directories. The seed
+decides on everything else: processes and threads, what they call, how buffers are divided, the form of
 headers and of metadata, the byte order, and whether events were lost.
 """
 import json
@@ -52,7 +54,7 @@ class Thread:
 
 
 class Model:
-    def __init__(self, seed, path, symbols):
+    def __init__(self, seed, path, symbols, rotated):
         self.rng = rng = random.Random(seed)
         self.path = path
         self.seed = seed
@@ -60,11 +62,12 @@ class Model:
         self.calls, self.events, self.lost, self.contended = {}, 0, 0, {}
         self.mutexes, self.programs, self.threads, self.logged = {}, [], [], []
         self.by_pid = rng.randrange(2)
-        self.is_lossy = rng.randrange(3) == 0
+        self.is_lossy = rng.randrange(3) == 0 or rotated
         self.fast = rng.choice(['', '_fast'])
         self.cpus = rng.randrange(1, 5)
         self.form = {
-            'big': rng.randrange(4) == 0, 'large': rng.randrange(2), 'packets': rng.randrange(2),
+            'big': rng.randrange(4) == 0, 'large': rng.randrange(2),
+            'packets': rng.randrange(2) or rotated, 'rotated': rotated,
             'packet_bytes': rng.randrange(200, 20000),
             'context': [('s32', 'vpid'), ('s32', 'vtid'), ('comm', 'procname')]}
         self.file, self.symbols = symbols
@@ -347,9 +350,10 @@ def main():
     if sys.argv[1] == 'damage':
         damage(sys.argv[2], sys.argv[3])
         return
-    model = Model(sys.argv[2], sys.argv[1], read_symbols(sys.argv[3], random.Random(sys.argv[2])))
+    model = Model(sys.argv[2], sys.argv[1], read_symbols(sys.argv[3], random.Random(sys.argv[2])),
+                  'rotated' in sys.argv[4:])
     steps = model.rng.choice([0, 300, 3000, 6000])
-    model.run(int(sys.argv[4]) if len(sys.argv) > 4 else steps)
+    model.run(int(sys.argv[4]) if sys.argv[4:] and sys.argv[4].isdigit() else steps)
     json.dump(model.result(), sys.stdout)
 
 

@@ -25,7 +25,11 @@ rounds=8
 test -z "${FXT_FULL-}" || rounds=200
 for round in $(seq $rounds); do
 	rm -rf trace
-	$make trace "$seed.$round" symbols >model || fail "round $round: no trace could be made"
+	# The first is one of a rotated session, the others are of any kind.
+	how="3000 rotated"
+	test "$round" = 1 || how=
+	# shellcheck disable=SC2086	# these are two words or none
+	$make trace "$seed.$round" symbols $how >model || fail "round $round: no trace could be made"
 	fxt report --json --all trace >report 2>error
 	fxt dump --json --ns trace >dump 2>>error
 	is "round $round: stderr" "" "$(cat error)"

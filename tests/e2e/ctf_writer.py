@@ -59,7 +59,11 @@ class Trace:
         self.uuid = uuid.UUID(int=rng.getrandbits(128))
         self.order = '>' if form['big'] else '<'
         self.streams = {}
-        os.makedirs(path)
+        self.parts = [path]
+        if form['packets'] and (form['rotated'] or rng.randrange(2)):
+            self.parts = ['%s/part-%d' % (path, i) for i in range(rng.randrange(2, 4))]
+        for part in self.parts:
+            os.makedirs(part)
 
     def metadata(self):
         text = ['/* CTF 1.8 */\n']
@@ -168,11 +172,23 @@ class Trace:
                 s['first'] = s['last']
                 s['last'] += 1000
                 self.close(cpu)
-            with open('%s/ch_%d' % (self.path, cpu), 'wb') as out:
-                for number, p in enumerate(s['packets']):
-                    out.write(self.packet(cpu, number, p))
-        with open(self.path + '/metadata', 'wb') as out:
-            out.write(self.metadata())
+            self.write_stream(cpu, s['packets'])
+        metadata = self.metadata()
+        for part in self.parts:
+            with open(part + '/metadata', 'wb') as out:
+                out.write(metadata)
+
+    def write_stream(self, cpu, packets):
+        """A session that was rotated has several directories, each with the packets of its time."""
+        ends = sorted(self.rng.randrange(len(packets) + 1) for _ in self.parts[1:]) + [len(packets)]
+        number = 0
+        for part, end in zip(self.parts, ends):
+            if number == end:
+                continue
+            with open('%s/ch_%d' % (part, cpu), 'wb') as out:
+                for number in range(number, end):
+                    out.write(self.packet(cpu, number, packets[number]))
+            number = end
 
     def packet(self, cpu, number, p):
         content = 84 + len(p['events'])

@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "import_metadata.h"
 #include "tools/common/message.h"
 
 #ifdef HAVE_BABELTRACE2
@@ -33,7 +34,7 @@ enum { MAX_DEPTH = 10 };
 
 /* nftw() has no argument for its caller's data. */
 static struct found {
-	char **list;
+	struct fxt_import_directory *list;
 	size_t count, capacity;
 	bool one_is_enough;
 	time_t changed;
@@ -45,8 +46,9 @@ static int look(const char *path, const struct stat *st, int type, struct FTW *w
 		return FTW_SKIP_SUBTREE;
 	if (type != FTW_F || !S_ISREG(st->st_mode) || strcmp(path + where->base, "metadata") != 0)
 		return FTW_CONTINUE;
-	found.list = fxt_grow(found.list, &found.capacity, found.count + 1, sizeof(char *));
-	found.list[found.count++] = fxt_format("%.*s", where->base > 1 ? where->base - 1 : 1, path);
+	found.list = fxt_grow(found.list, &found.capacity, found.count + 1, sizeof(*found.list));
+	found.list[found.count++] = (struct fxt_import_directory){
+		.path = fxt_format("%.*s", where->base > 1 ? where->base - 1 : 1, path)};
 	if (st->st_mtime > found.changed)
 		found.changed = st->st_mtime;
 	return found.one_is_enough ? FTW_STOP : FTW_CONTINUE;
@@ -54,7 +56,9 @@ static int look(const char *path, const struct stat *st, int type, struct FTW *w
 
 static int by_name(const void *a, const void *b)
 {
-	return strcmp(*(char *const *)a, *(char *const *)b);
+	const struct fxt_import_directory *x = a, *y = b;
+
+	return strcmp(x->path, y->path);
 }
 
 static void find(const char *directory, bool one_is_enough)
@@ -66,13 +70,13 @@ static void find(const char *directory, bool one_is_enough)
 		nftw(path, look, 16, FTW_PHYS | FTW_ACTIONRETVAL);
 	free(path);
 	if (found.count)
-		qsort(found.list, found.count, sizeof(char *), by_name);
+		qsort(found.list, found.count, sizeof(*found.list), by_name);
 }
 
 static void forget(void)
 {
 	for (size_t i = 0; i < found.count; i++)
-		free(found.list[i]);
+		free(found.list[i].path);
 	free(found.list);
 	found = (struct found){0};
 }
@@ -88,49 +92,6 @@ bool fxt_import_is(const char *directory)
 }
 
 #ifdef HAVE_BABELTRACE2
-
-/* -- Metadata -------------------------------------------------------------------------------------- */
-
-/* The header of a packet of metadata, as far as it is looked at. Sizes are in bits. */
-struct metadata_packet {
-	uint32_t magic;
-	uint8_t uuid[16];
-	uint32_t checksum, content_bits, packet_bits;
-	uint8_t rest[5];
-} __attribute__((packed));
-
-/* Returns whether the metadata of a directory, if it is in packets, ends in the middle of one: libbabeltrace2
- * would read that for ever. */
-static bool is_metadata_cut(const char *directory)
-{
-	static const uint32_t magic = 0x75d11d57;
-	char *path = fxt_format("%s/metadata", directory);
-	FILE *file = fopen(path, "re");
-	struct metadata_packet p;
-	struct stat st;
-	long at = 0;
-	bool is_cut = false;
-
-	free(path);
-	if (!file || fstat(fileno(file), &st) != 0)
-		return false;
-	for (; !is_cut && at < st.st_size; at += p.packet_bits / 8) {
-		size_t n = fseek(file, at, SEEK_SET) == 0 ? fread(&p, 1, sizeof(p), file) : 0;
-		bool is_swapped = n == sizeof(p) && p.magic == __builtin_bswap32(magic);
-
-		if (at == 0 && !is_swapped && (n < sizeof(p.magic) || p.magic != magic))
-			break; /* it is text */
-		if (is_swapped) {
-			p.packet_bits = __builtin_bswap32(p.packet_bits);
-			p.content_bits = __builtin_bswap32(p.content_bits);
-		}
-		is_cut = n < sizeof(p) || p.packet_bits % 8 || p.packet_bits / 8 < sizeof(p) ||
-			 p.content_bits / 8 < sizeof(p) || p.content_bits > p.packet_bits ||
-			 p.packet_bits / 8 > st.st_size - at;
-	}
-	fclose(file);
-	return is_cut;
-}
 
 /* -- The child ------------------------------------------------------------------------------------- */
 
@@ -253,7 +214,7 @@ int fxt_import_trace(const char *directory)
 	}
 	find(directory, false);
 	for (size_t i = 0; i < found.count; i++) {
-		if (!is_metadata_cut(found.list[i]))
+		if (fxt_import_metadata_look(&found.list[i]))
 			continue;
 		fxt_error(directory, "not readable as CTF: its metadata is cut short or damaged");
 		close(fd);

@@ -23,7 +23,7 @@ struct flow {
 struct call {
 	uint64_t start_ns;
 	char *category, *name;
-	struct fxt_import_arg *args; /* with copies of their texts */
+	struct fxt_import_arg *args;    /* with copies of their texts */
 	size_t count;
 	struct flow *flows;
 	size_t flow_count, flow_capacity;

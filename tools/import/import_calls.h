@@ -7,7 +7,7 @@
 
 /* At the beginning all members are zero. */
 struct fxt_import_calls {
-	struct fxt_map by_thread; /* thread -> place in `list` */
+	struct fxt_map by_thread;       /* thread -> place in `list` */
 	struct fxt_import_thread_calls *list;
 	size_t count, capacity;
 };

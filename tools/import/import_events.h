@@ -12,14 +12,14 @@ struct fxt_import_own; /* what is known of traces that fxt convert has written: 
 struct fxt_import_events {
 	FILE *file;
 	struct fxt_import_out out;
-	bool has_begun; /* the trace's clock is known */
-	int64_t offset_ns; /* of the clock, from its origin */
+	bool has_begun;                 /* the trace's clock is known */
+	int64_t offset_ns;              /* of the clock, from its origin */
 	bool is_offset_known, is_epoch;
 	struct fxt_import_locks locks;
-	bool is_unsure; /* until this time some events are missing */
+	bool is_unsure;                 /* until this time some events are missing */
 	uint64_t unsure_until_ns;
 	struct fxt_import_fields fields;
-	struct fxt_map by_class; /* class of events -> place in `classes` */
+	struct fxt_map by_class;        /* class of events -> place in `classes` */
 	struct fxt_import_class *classes;
 	size_t class_count, class_capacity;
 	/* stream -> what it has counted as lost, now and at the most */

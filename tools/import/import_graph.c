@@ -16,7 +16,7 @@
 struct running {
 	fxt_import_take *take;
 	void *context;
-	char *wrong; /* what the caller has said */
+	char *wrong;                    /* what the caller has said */
 };
 
 /* Returns the first cause of the library's error, as one line without addresses of its memory. */
@@ -83,22 +83,39 @@ static const bt_plugin *find_plugin(const char *name)
 	return plugin;
 }
 
-/* Adds a source for one directory, and connects all of its streams to the muxer. */
-static bool add_source(bt_graph *graph, const bt_component_class_source *class, const char *directory,
+/* Returns whether both directories are parts of one trace. */
+static bool is_same_trace(const struct fxt_import_directory *a, const struct fxt_import_directory *b)
+{
+	return a == b || (a->has_uuid && b->has_uuid && memcmp(a->uuid, b->uuid, sizeof(a->uuid)) == 0);
+}
+
+/* Returns what a source has to read: all parts of the trace that the directory is the first part of. */
+static bt_value *parameters_of(const struct fxt_import_directory *directories, size_t first, size_t count)
+{
+	bt_value *params = bt_value_map_create(), *inputs = NULL;
+	bool ok = params && bt_value_map_insert_empty_array_entry(params, "inputs", &inputs) ==
+				    BT_VALUE_MAP_INSERT_ENTRY_STATUS_OK;
+
+	for (size_t i = first; ok && i < count; i++) {
+		if (is_same_trace(&directories[first], &directories[i]))
+			ok = bt_value_array_append_string_element(inputs, directories[i].path) ==
+			     BT_VALUE_ARRAY_APPEND_ELEMENT_STATUS_OK;
+	}
+	if (ok)
+		return params;
+	bt_value_put_ref(params);
+	return NULL;
+}
+
+/* Adds a source for one trace, and connects all of its streams to the muxer. */
+static bool add_source(bt_graph *graph, const bt_component_class_source *class, const bt_value *params,
 		       const char *name, const bt_component_filter *muxer, uint64_t *streams)
 {
 	const bt_component_source *source;
-	bt_value *params = bt_value_map_create(), *inputs = NULL;
-	bool ok = params &&
-		  bt_value_map_insert_empty_array_entry(params, "inputs", &inputs) ==
-			  BT_VALUE_MAP_INSERT_ENTRY_STATUS_OK &&
-		  bt_value_array_append_string_element(inputs, directory) ==
-			  BT_VALUE_ARRAY_APPEND_ELEMENT_STATUS_OK &&
-		  bt_graph_add_source_component(graph, class, name, params, BT_LOGGING_LEVEL_NONE, &source) ==
-			  BT_GRAPH_ADD_COMPONENT_STATUS_OK;
+	bool ok = params && bt_graph_add_source_component(graph, class, name, params, BT_LOGGING_LEVEL_NONE,
+							  &source) == BT_GRAPH_ADD_COMPONENT_STATUS_OK;
 	uint64_t count = ok ? bt_component_source_get_output_port_count(source) : 0;
 
-	bt_value_put_ref(params);
 	for (uint64_t i = 0; ok && i < count; i++)
 		/* The muxer makes another port whenever its last one is connected. */
 		ok = bt_graph_connect_ports(
@@ -109,8 +126,8 @@ static bool add_source(bt_graph *graph, const bt_component_class_source *class, 
 }
 
 /* Makes the graph. Returns false with an error of the library. */
-static bool make(bt_graph *graph, const bt_plugin *ctf, const bt_plugin *utils, char *const *directories,
-		 size_t count, struct running *run)
+static bool make(bt_graph *graph, const bt_plugin *ctf, const bt_plugin *utils,
+		 const struct fxt_import_directory *directories, size_t count, struct running *run)
 {
 	const bt_component_class_source *class =
 		bt_plugin_borrow_source_component_class_by_name_const(ctf, "fs");
@@ -125,10 +142,21 @@ static bool make(bt_graph *graph, const bt_plugin *ctf, const bt_plugin *utils, 
 		    BT_GRAPH_ADD_COMPONENT_STATUS_OK)
 		return false;
 	for (size_t i = 0; i < count; i++) {
-		char *name = fxt_format("source %zu", i);
-		bool ok = add_source(graph, class, directories[i], name, muxer, &streams);
+		size_t first = 0;
+		bt_value *params;
+		char *name;
+		bool ok;
 
+		while (!is_same_trace(&directories[first], &directories[i]))
+			first++;
+		/* An earlier part has added the source. */
+		if (first < i)
+			continue;
+		params = parameters_of(directories, i, count);
+		name = fxt_format("source %zu", i);
+		ok = add_source(graph, class, params, name, muxer, &streams);
 		free(name);
+		bt_value_put_ref(params);
 		if (!ok)
 			return false;
 	}
@@ -139,7 +167,8 @@ static bool make(bt_graph *graph, const bt_plugin *ctf, const bt_plugin *utils, 
 				      NULL) == BT_GRAPH_CONNECT_PORTS_STATUS_OK;
 }
 
-char *fxt_import_graph_run(char *const *directories, size_t count, fxt_import_take *take, void *context)
+char *fxt_import_graph_run(const struct fxt_import_directory *directories, size_t count,
+			   fxt_import_take *take, void *context)
 {
 	struct running run = {.take = take, .context = context};
 	const bt_plugin *ctf, *utils;

@@ -27,8 +27,8 @@ struct fxt_import_module {
 
 /* Many programs load the same files, so each is opened once. */
 struct code {
-	struct fxt_code_file *file; /* NULL: it is not here */
-	char *key; /* the build id, and the path */
+	struct fxt_code_file *file;     /* NULL: it is not here */
+	char *key;                      /* the build id, and the path */
 	UT_hash_handle hh;
 };
 

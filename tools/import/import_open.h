@@ -10,17 +10,17 @@
 
 /* Something that a thread is in. */
 struct fxt_import_open {
-	bool is_function; /* else it waits for a mutex */
-	uint64_t key; /* the function's address, or the mutex */
+	bool is_function;               /* else it waits for a mutex */
+	uint64_t key;                   /* the function's address, or the mutex */
 	uint64_t call_site;
 	uint64_t start_ns;
 	/* who held the mutex when the call began; 0: nobody, or nobody knows */
 	uint64_t holder, held_since_ns;
-	const char *at, *held_at; /* functions that wanted it and had taken it; NULL: not known */
+	const char *at, *held_at;       /* functions that wanted it and had taken it; NULL: not known */
 };
 
 struct fxt_import_mutex {
-	uint64_t holder; /* thread id; 0: nobody that is known */
+	uint64_t holder;                /* thread id; 0: nobody that is known */
 	uint64_t since_ns, depth;
 	const char *at;
 	/* who has given it up last, when, and how it had been held */
@@ -29,7 +29,7 @@ struct fxt_import_mutex {
 };
 
 struct fxt_import_locks {
-	struct fxt_map by_address; /* program's id and mutex -> place in `list` */
+	struct fxt_map by_address;      /* program's id and mutex -> place in `list` */
 	struct fxt_import_mutex *list;
 	size_t count, capacity;
 };

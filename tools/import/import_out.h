@@ -17,27 +17,28 @@ struct fxt_import_open; /* a call that has not returned: import_open.h */
 struct fxt_import_module; /* a file with code: import_modules.h */
 
 struct fxt_import_program {
-	uint32_t id; /* of the provider */
+	uint32_t id;                    /* of the provider */
 	uint64_t pid;
-	bool is_named; /* by itself, and not only by one of its threads */
-	uint64_t statedump_by; /* the thread that told what is loaded; 0: none has */
+	bool is_named;                  /* by itself, and not only by one of its threads */
+	uint64_t statedump_by;          /* the thread that told what is loaded; 0: none has */
 	uint64_t first_ns;
 	char *name;
-	uint64_t *has; /* a bit for each string that the provider has */
+	uint64_t *has;                  /* a bit for each string that the provider has */
 	size_t has_words, has_capacity;
 	struct fxt_import_thread **threads;
 	size_t all_threads, thread_capacity;
 	struct fxt_import_module *modules;
 	size_t module_count, module_capacity;
-	struct fxt_map functions; /* address -> a name that was found: import_modules.c */
-	uint64_t lost; /* events, as far as they were counted */
-	bool has_event; /* since nobody knew what it had */
+	struct fxt_map functions;       /* address -> a name that was found: import_modules.c */
+	uint64_t lost;                  /* events, as far as they were counted */
+	bool has_event;                 /* since nobody knew what it had */
 };
 
 struct fxt_import_thread {
 	struct fxt_import_program *program;
-	uint64_t pid, tid; /* pid: of its process, which is not the program's if that tells of another one */
-	uint8_t index; /* 0: it has none */
+	/* its process is not the program's if that tells of another one */
+	uint64_t pid, tid;
+	uint8_t index;                  /* 0: it has none */
 	char *name;
 	struct fxt_import_open *open;
 	size_t open_count, open_capacity;
@@ -50,12 +51,12 @@ struct fxt_import_out {
 	struct fxt_import_program *current; /* whose records come next */
 	struct fxt_import_program **programs;
 	size_t program_count, program_capacity;
-	struct fxt_map by_pid; /* pid -> place of the process's present program */
-	struct fxt_map by_id; /* provider -> place of the program */
-	struct fxt_map by_tid; /* program's id, pid and tid -> place in its `threads` */
+	struct fxt_map by_pid;          /* pid -> place of the process's present program */
+	struct fxt_map by_id;           /* provider -> place of the program */
+	struct fxt_map by_tid;          /* program's id, pid and tid -> place in its `threads` */
 	uint64_t flows;
-	bool has_failed; /* a record could not be written */
-	int error; /* errno of that; 0: the record was too large */
+	bool has_failed;                /* a record could not be written */
+	int error;                      /* errno of that; 0: the record was too large */
 };
 
 /* The most bytes that all strings among the values of an event may have. */

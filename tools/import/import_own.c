@@ -64,13 +64,13 @@ struct waiting {
 };
 
 struct fxt_import_own {
-	const bt_trace *trace; /* the last that was asked about */
+	const bt_trace *trace;          /* the last that was asked about */
 	bool is_own;
 	struct fxt_import_calls calls;
-	struct fxt_map koids; /* number in a context -> the koid that it stands for */
-	struct waiting *waiting; /* by processor */
+	struct fxt_map koids;           /* number in a context -> the koid that it stands for */
+	struct waiting *waiting;        /* by processor */
 	size_t cpus, cpu_capacity;
-	uint64_t waiting_ns; /* the time of all that wait */
+	uint64_t waiting_ns;            /* the time of all that wait */
 };
 
 static struct fxt_import_own *own_of(struct fxt_import_events *e)
