@@ -32,16 +32,22 @@
 /* Directories are looked into so deep. LTTng's are five deep, and snapshots and rotated ones seven. */
 enum { MAX_DEPTH = 10 };
 
+/* Who names a directory that is no trace, such as that of a whole system, does not wait for a walk through
+ * all of it. */
+enum { MAX_ENTRIES = 200000 };
+
 /* nftw() has no argument for its caller's data. */
 static struct found {
 	struct fxt_import_directory *list;
-	size_t count, capacity;
+	size_t count, capacity, looked_at;
 	bool one_is_enough;
 	time_t changed;
 } found;
 
 static int look(const char *path, const struct stat *st, int type, struct FTW *where)
 {
+	if (++found.looked_at > MAX_ENTRIES)
+		return FTW_STOP;
 	if (where->level > MAX_DEPTH)
 		return FTW_SKIP_SUBTREE;
 	if (type != FTW_F || !S_ISREG(st->st_mode) || strcmp(path + where->base, "metadata") != 0)
