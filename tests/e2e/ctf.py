@@ -161,8 +161,8 @@ def expected(fxt, trace):
         fail(f'fxt dump {trace}: exit status {dump.returncode}')
 
 
-OWN = ('fxt_kind', 'fxt_category', 'fxt_id', 'fxt_message', '_fxt_stack_length', 'fxt_stack', 'fxt_name',
-       '_fxt_data_length', 'fxt_data')
+OWN = ('fxt_kind', 'fxt_provider', 'fxt_category', 'fxt_id', 'fxt_message', '_fxt_stack_length', 'fxt_stack',
+       'fxt_name', '_fxt_data_length', 'fxt_data')
 
 
 def identifiers(args, own):
@@ -219,7 +219,8 @@ def check_arguments(events, wanted, rnd):
             args, own = part_of(record.get('args', {}), part), {n for n in OWN if n in found}
             names = identifiers(args, own)
             if part == 'log':
-                args, names, own = {'message': record['message']}, ['fxt_message'], {'fxt_kind'}
+                args, names, own = {'message': record['message']}, ['fxt_message'], \
+                    {'fxt_kind', 'fxt_provider'}
             elif 'fxt_category' in found and \
                     found['fxt_category'][0] != cleaned(record.get('category', '')):
                 continue

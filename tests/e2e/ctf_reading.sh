@@ -86,7 +86,8 @@ is "no room: status" 1 $?
 is "no room: stderr" \
 	"fxt: full: not readable as CTF: no room for its records in TMPDIR: File too large" "$(cat error)"
 
-# What fxt convert writes says the same as the trace it was made of.
+# What fxt convert writes says the same as the trace it was made of: of many threads, of processes that
+# execute other programs, and of what the kernel has seen.
 read_back()
 {
 	local name=$1
@@ -110,12 +111,11 @@ record()
 	timeout 60 "$FXT" record -q -o "$name.fxt" "$@" >/dev/null 2>error || fail "$name: $(cat error)"
 }
 
-# An fxt that cannot convert has nothing to read back.
-if "$FXT" convert --help >/dev/null 2>&1; then
-	record threads --no-kernel -- "$apps/count_threads"
-	record causes --no-kernel -- "$apps/causes"
-	record functions --no-kernel -- "$apps/call_trees"
-	for name in threads causes functions; do
-		read_back $name
-	done
-fi
+record threads -- "$apps/count_threads"
+record causes -- "$apps/causes"
+record functions -- "$apps/call_trees"
+# shellcheck disable=SC2016	# the shell that is traced expands it
+record shell -- sh -c 'for i in 1 2 3; do echo $i | tr 1 2; done; exec ls /usr/bin'
+for name in threads causes functions shell; do
+	read_back $name
+done

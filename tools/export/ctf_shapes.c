@@ -82,6 +82,7 @@ static void add_head(struct fxt_ctf_fields *f, enum fxt_ctf_kind kind, const str
 	struct fxt_text label = fxt_text_of(kind_names[kind]);
 
 	add_constant(f, "fxt_kind", kind, &label);
+	fxt_ctf_field(f, "uint32_t", "fxt_provider");
 	switch (kind) {
 	case FXT_CTF_LOG:
 		fxt_ctf_field_string(f, "fxt_message", !rec->name.bytes);
@@ -245,6 +246,7 @@ const struct fxt_ctf_shape *fxt_ctf_shape_of(struct fxt_ctf *c, enum fxt_ctf_kin
 static void put_head(struct fxt_ctf_bytes *out, enum fxt_ctf_kind kind, const struct fxt_record *rec)
 {
 	fxt_ctf_put_u8(out, kind);
+	fxt_ctf_put_u32(out, rec->provider->id);
 	switch (kind) {
 	case FXT_CTF_LOG:
 		fxt_ctf_put_string(out, &rec->name);
