@@ -119,3 +119,11 @@ record shell -- sh -c 'for i in 1 2 3; do echo $i | tr 1 2; done; exec ls /usr/b
 for name in threads causes functions shell; do
 	read_back $name
 done
+
+# A directory of parts stays one, though a part was converted beside.
+mkdir parts
+cp threads.fxt shell.fxt parts
+fxt report --json parts >before
+"$FXT" convert --to=ctf parts/threads.fxt 2>error || fail "a part: $(cat error)"
+fxt report --json parts >after
+same_some "parts, and one of them converted: the report" before after

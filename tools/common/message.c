@@ -6,6 +6,7 @@
 #include "message.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -100,4 +101,16 @@ void fxt_stdout_at_exit(void)
 		return;
 	fxt_error("standard output", "%s", strerror(stdout_error));
 	_exit(1);
+}
+
+int fxt_nameless_file(void)
+{
+	const char *directory = getenv("TMPDIR");
+	char *path = fxt_format("%s/fxt.XXXXXX", directory && *directory ? directory : "/tmp");
+	int fd = mkostemp(path, O_CLOEXEC);
+
+	if (fd >= 0)
+		unlink(path);
+	free(path);
+	return fd;
 }

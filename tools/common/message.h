@@ -44,6 +44,9 @@ char *fxt_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
  * *text. */
 FILE *fxt_text_stream(char **text, size_t *bytes);
 
+/* Returns a descriptor of a file without a name, in TMPDIR or /tmp; -1 with errno if there can be none. */
+int fxt_nameless_file(void);
+
 /* Flushes standard output and remembers a failure. It is called before messages, so that they come after
  * the output that they are about. */
 void fxt_flush_stdout(void);

@@ -27,14 +27,16 @@ enum { KEY_TO = 0x100, KEY_FORCE };
 static const int handled[] = {SIGHUP, SIGINT, SIGTERM, SIGQUIT};
 enum { HANDLED = sizeof(handled) / sizeof(handled[0]) };
 
-static volatile sig_atomic_t writer, caught;
+static volatile sig_atomic_t writer;    /* the process; 0: there is none, or it has been waited for */
+static volatile sig_atomic_t caught;
 
 static void on_signal(int number)
 {
 	int error = errno;
 
 	caught = number;
-	kill(writer, SIGKILL);
+	if (writer > 0)
+		kill(writer, SIGKILL);
 	errno = error;
 }
 
@@ -102,6 +104,10 @@ static int await(pid_t pid, int note, struct conversion *to)
 	       (n < 0 && errno == EINTR))
 		used += n > 0 ? (size_t)n : 0;
 
+	/* Its number is its own as long as it has not been waited for. */
+	while (waitid(P_PID, (id_t)pid, &(siginfo_t){0}, WEXITED | WNOWAIT) < 0 && errno == EINTR)
+		;
+	writer = 0;
 	while (waitpid(pid, &status, 0) < 0) {
 		if (errno != EINTR)
 			return EXIT_FAILURE;
@@ -143,7 +149,7 @@ static int write_apart(const struct fxt_trace_file *file, const struct fxt_expor
 		exit(write_trace(file, form, to, note[1]));
 	}
 	close(note[1]);
-	writer = pid;
+	writer = pid > 0 ? pid : 0;
 	for (int i = 0; i < HANDLED; i++) {
 		sigaction(handled[i], NULL, &before[i]);
 		/* What is ignored stays so: somebody has started this with nohup. */

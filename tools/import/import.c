@@ -5,6 +5,7 @@
 
 #include "import.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -87,10 +88,32 @@ static void forget(void)
 	found = (struct found){0};
 }
 
+/* Returns whether the directory has a trace of ours: then it is one of parts, and what lies deeper, such as
+ * one of them in another form, is none of it. */
+static bool has_ours(const char *directory)
+{
+	static const char suffix[] = ".fxt";
+	const size_t suffix_bytes = sizeof(suffix) - 1;
+	DIR *entries = opendir(directory);
+	const struct dirent *entry;
+	bool has = false;
+
+	while (!has && entries && (entry = readdir(entries))) {
+		size_t bytes = strlen(entry->d_name);
+
+		has = bytes > suffix_bytes && strcmp(entry->d_name + bytes - suffix_bytes, suffix) == 0;
+	}
+	if (entries)
+		closedir(entries);
+	return has;
+}
+
 bool fxt_import_is(const char *directory)
 {
 	bool is;
 
+	if (has_ours(directory))
+		return false;
 	find(directory, true);
 	is = found.count != 0;
 	forget();
@@ -149,19 +172,6 @@ static _Noreturn void make(int out, int to)
 
 /* -- The parent ------------------------------------------------------------------------------------ */
 
-/* Returns a descriptor of a file without a name, or -1 with errno. */
-static int open_nameless(void)
-{
-	const char *directory = getenv("TMPDIR");
-	char *path = fxt_format("%s/fxt.XXXXXX", directory && *directory ? directory : "/tmp");
-	int fd = mkostemp(path, O_CLOEXEC);
-
-	if (fd >= 0)
-		unlink(path);
-	free(path);
-	return fd;
-}
-
 /* Reads what the child says until it ends. */
 static void hear(int from, char *text, size_t capacity)
 {
@@ -212,7 +222,7 @@ static bool have_made(const char *directory, int out)
 
 int fxt_import_trace(const char *directory)
 {
-	int fd = open_nameless();
+	int fd = fxt_nameless_file();
 
 	if (fd < 0) {
 		fxt_error(directory, "no file to make its trace in: %s", strerror(errno));

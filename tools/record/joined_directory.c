@@ -17,19 +17,6 @@
 #include "tools/join/join.h"
 #include "tools/manager/heir.h"
 
-/* Returns a descriptor of a file without a name, or -1 with errno. */
-static int open_nameless(void)
-{
-	const char *directory = getenv("TMPDIR");
-	char *path = fxt_format("%s/fxt.XXXXXX", directory && *directory ? directory : "/tmp");
-	int fd = mkostemp(path, O_CLOEXEC);
-
-	if (fd >= 0)
-		unlink(path);
-	free(path);
-	return fd;
-}
-
 bool fxt_parts_put_together(const char *directory)
 {
 	char *archive = fxt_format("%s/" FXT_PARTS_ARCHIVE, directory);
@@ -46,7 +33,7 @@ bool fxt_parts_put_together(const char *directory)
 static int join_nameless(const struct fxt_parts *parts, const char *path)
 {
 	struct fxt_merge merge = {0};
-	int fd = open_nameless();
+	int fd = fxt_nameless_file();
 	char *out = fxt_format("/proc/self/fd/%d", fd);
 
 	if (fd < 0) {
