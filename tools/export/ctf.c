@@ -164,6 +164,7 @@ static char *finish(struct fxt_ctf *c)
 		return fxt_strdup("it has times of 2^63 ns and more, which no reader of CTF takes");
 	set_times(c);
 	set_identities(c);
+	fxt_overview_settle(&c->losses);
 	fxt_ctf_lttng_statedump(c);
 	fxt_ctf_kernel_finish(c);
 	error = write_directories(c);
