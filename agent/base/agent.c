@@ -20,7 +20,6 @@ bool fxt_stack_has_less(size_t bytes)
 	/* A handler on a stack that is disarmed meanwhile (SS_AUTODISARM) is not told of it. */
 	if (thread && here >= thread->stack.alternate_low && here < thread->stack.alternate_high)
 		return here - thread->stack.alternate_low < bytes;
-	if (!FXT_SYSCALL2(SYS_sigaltstack, NULL, &stack) && stack.ss_flags & SS_ONSTACK)
-		return (uintptr_t)&stack - (uintptr_t)stack.ss_sp < bytes;
-	return !fxt_is_forbidden(FXT_NO_LOCKS) && !fxt_sys_can_read(here - bytes);
+	return !FXT_SYSCALL2(SYS_sigaltstack, NULL, &stack) && stack.ss_flags & SS_ONSTACK &&
+	       (uintptr_t)&stack - (uintptr_t)stack.ss_sp < bytes;
 }
