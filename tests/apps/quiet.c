@@ -110,8 +110,8 @@ static void call_slowly(void)
 	char byte;
 
 	pthread_mutex_lock(&outer_lock);
-	/* A slow call has a stack. Where an address on it is met for the first time, the agent asks by futexes
-	 * whether the unwind tables can be read, and takes no lock for that: it blocks no signals. */
+	/* A slow call has a stack. Where an address on it is met for the first time, the agent asks by
+	 * futexes whether the unwind tables can be read, and takes no lock: it blocks no signals. */
 	BEGIN(4, "clock_nanosleep read futex");
 	sleep_for(SLOW_NS);
 	need(read(zero, &byte, 1) == 1);
