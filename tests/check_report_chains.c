@@ -262,10 +262,13 @@ START_TEST(charges_no_lock_for_the_recording)
 	begin_trace();
 	for (uint64_t i = 0; i < ROUNDS; i++) {
 		uint64_t t = 1000000 + i * 10000000;
-		uint64_t room = t + random_below(2000000), room_end = room + 1 + random_below(3000000);
+		/* What is shorter than the report looks at does not count. */
+		const uint64_t least = FXT_STANDING_LEAST_NS;
+		uint64_t room = t + random_below(2000000), room_end = room + least + random_below(3000000);
 		uint64_t unlock = room_end + random_below(100000), got = unlock + 3 + random_below(1000);
 		/* The first may begin to wait before the room or within it, and the second at any time. */
-		uint64_t from = t + random_below(room_end - t), second = t + random_below(unlock - t);
+		uint64_t from = t + random_below(room_end - t - least + 1);
+		uint64_t second = t + random_below(unlock - t - least + 1);
 		uint64_t release = got + random_below(10000), end = release + 3 + random_below(1000);
 		uint64_t kept = within(room, room_end, from, got);
 		uint64_t waits[2] = {got - from - kept,

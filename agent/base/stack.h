@@ -44,10 +44,10 @@ static inline void fxt_note_alternate(struct fxt_thread *thread)
  * larger: it has to know whether the descriptor is still its own. */
 enum { FXT_SLOW_PATH_BYTES = 2048 };
 
-/* Tells whether fewer than `bytes` bytes of the stack are left. A thread on its own stack knows without a
- * system call, unless its alternate stack lies there (interpose/signals/signal_mask.c keeps track of that).
- * Of a stack that is neither, such as a coroutine's, it is not known, and this returns false. It uses integer
- * registers alone. */
+/* Tells whether fewer than `bytes` bytes (a page at most) of the stack are left. A thread on its own stack
+ * knows it without a system call, unless its alternate stack lies there (interpose/signals/signal_mask.c
+ * keeps track of that). Of a stack that is neither, such as a coroutine's, it is not known, and this returns
+ * false. It uses integer registers alone. */
 FXT_COLD bool fxt_stack_has_less(size_t bytes);
 
 /* Tells whether the stack is too short for a slow path. Then the record that needs a slow path is dropped
