@@ -41,7 +41,7 @@ static const void *inside(const struct fxt_image *file, uint64_t offset, uint64_
 	return offset <= file->bytes && bytes <= file->bytes - offset ? file->base + offset : NULL;
 }
 
-/* What can be read of the file that is being read: somebody may be cutting it off. */
+/* This says what can be read of the file: somebody may be cutting it off meanwhile. */
 static struct fxt_reach reach;
 
 /* Takes the entry with this number out of a table of the file, whose entries may lie at any address. Returns
