@@ -169,6 +169,7 @@ APPS_C = \
 	tests/apps/comes_back \
 	tests/apps/controlled \
 	tests/apps/coroutines \
+	tests/apps/preempts \
 	tests/apps/fibers \
 	tests/apps/crowds \
 	tests/apps/cut \
@@ -433,6 +434,7 @@ E2E_TESTS = \
 	tests/e2e/entries.sh \
 	tests/e2e/early.sh \
 	tests/e2e/fibers.sh \
+	tests/e2e/preempts.sh \
 	tests/e2e/follow.sh \
 	tests/e2e/foreign.sh \
 	tests/e2e/functions.sh \

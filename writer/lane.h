@@ -33,6 +33,7 @@
 #define FXT_LANE_H
 
 #include <stdatomic.h>
+#include <string.h>
 
 #include "checking.h"
 #include "storage.h"
@@ -48,6 +49,13 @@ enum {
 	FXT_LINE_BYTES = 64,
 	FXT_LINE_WORDS = FXT_LINE_BYTES / FXT_WORD_BYTES,
 	FXT_LANE_SLACK_WORDS = FXT_LINE_WORDS - 1,
+};
+
+/* What an emission has a lane for. */
+enum fxt_lane_use {
+	FXT_LANE_FREE,
+	FXT_LANE_EXTRA,         /* for what is no call of the program */
+	FXT_LANE_CALL,          /* for the record of a call, which counts as lost if the emission is left */
 };
 
 /* A limit that leaves no room. No chunk ends at this address. */
@@ -69,11 +77,12 @@ struct fxt_lane {
 	/* how many events are in the chunk so far; they are counted as lost when a ring overwrites it */
 	uint32_t events;
 	uint32_t line_mask;     /* FXT_LINE_BYTES - 1 where records do not cross cache lines, otherwise 0 */
-	/* the stack pointer of the emission that has raised the level from this lane: fxt_lane_raise() */
+	/* Which emission of the thread has the lane: agent/emit/lanes.h. */
+	uintptr_t claimed_at;   /* the stack pointer of the emission that wanted the lane last */
+	/* the stack pointer of the emission that has it; FXT_LANE_NOBODY, or another that is not on the
+	 * thread's own stack, while the lane is being taken */
 	uintptr_t raised_at;
-	/* the lane of the level above; in the last lane, the last lane itself, because no deeper handler
-	 * may write */
-	struct fxt_lane *next;
+	uint8_t raised_for;     /* enum fxt_lane_use */
 #ifdef FXT_CHECKING
 	uint64_t *reserved_end; /* until the commit nothing may be stored behind this address */
 #endif
@@ -133,7 +142,7 @@ static inline void fxt_lane_enter(struct fxt_lane *lane, const struct fxt_chunk 
 }
 
 /* Returns where a record of up to `words` words begins, for which fxt_lane_has() was true. The emission has
- * raised the level before (agent/emit/lane.c). */
+ * taken the lane before (agent/emit/lanes.h). */
 static FXT_EMISSION uint64_t *fxt_lane_place(struct fxt_lane *lane, size_t words)
 {
 	uint64_t *at = lane->at;
@@ -171,6 +180,15 @@ static FXT_EMISSION void fxt_lane_commit(struct fxt_lane *lane, uint64_t *at, si
 	 * stores. */
 	atomic_store_explicit((_Atomic uint64_t *)at, header | fxt_record_words(words), memory_order_release);
 	lane->at = next;
+}
+
+/* Writes a whole record of `words` words, for which fxt_lane_has() was true. */
+static inline void fxt_lane_put(struct fxt_lane *lane, const uint64_t *record, size_t words)
+{
+	uint64_t *at = fxt_lane_place(lane, words);
+
+	memcpy(at + 1, record + 1, (words - 1) * FXT_WORD_BYTES);
+	fxt_lane_commit(lane, at, words, record[0]);
 }
 
 /* Repairs a lane whose emission was left for good. If the emission was between the last two stores of its

@@ -22,12 +22,15 @@ static _Atomic uint64_t first_id;       /* of the lifetimes that may have ends; 
 /* Notes where the begin of `id` will stand when it is committed. Its words end at `end`. */
 static void note(struct fxt_thread *thread, const uint64_t *end, uint64_t id)
 {
-	const struct fxt_lane *lane = thread->lane - 1;
+	const struct fxt_lane *lane = fxt_lane_of(thread, end);
 	struct place *place = &places[id % PLACES];
-	uint64_t at = FXT_CHUNK_WORDS - 1 - (uint64_t)(lane->end - lane->at),
-		 words = (uint64_t)(end - lane->at);
+	uint64_t at, words;
 
-	if (fxt_agent.config.mode == FXT_CIRCULAR || words > FXT_ASYNC_MOVED_WORDS)
+	if (!lane || fxt_agent.config.mode == FXT_CIRCULAR)
+		return;
+	at = FXT_CHUNK_WORDS - 1 - (uint64_t)(lane->end - lane->at);
+	words = (uint64_t)(end - lane->at);
+	if (words > FXT_ASYNC_MOVED_WORDS)
 		return;
 	atomic_store_explicit(&place->where, (uint64_t)lane->chunk << 32 | at << 16 | words,
 			      memory_order_relaxed);
@@ -53,7 +56,7 @@ static size_t restate(const struct fxt_thread *thread, uint64_t *record, size_t 
 }
 
 /* Moves the begin of `id`, which stands at `where` and was written by thread `tid`, to `lane`. The lane has
- * room, and the level is raised. Does nothing if another record stands there. */
+ * room, and is the emission's own. Does nothing if another record stands there. */
 static __attribute__((noinline)) void move(struct fxt_thread *thread, struct fxt_lane *lane, uint64_t where,
 					   uint32_t tid, uint64_t id)
 {

@@ -217,5 +217,5 @@ void fxt_flow_resume(struct fxt_thread *thread, uint64_t after_ns, uint64_t end_
 		    flows[i]);
 		put_wakeup(thread, lane, &causes[i]);
 	}
-	fxt_close_lane(thread, lane, 0);
+	fxt_close_lane(lane, 0);
 }

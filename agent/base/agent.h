@@ -96,14 +96,23 @@ enum {
 	FXT_HELD_LOCKS_MAX = 32,
 	/* The records of signal handlers that are nested deeper than this are counted as dropped. */
 	FXT_LANES = 6,
-	/* Lanes without room behind the others. A handler's emission raises the level before it finds out
-	 * that there is no room, and further handlers may interrupt it there. */
-	FXT_LANE_FENCES = 4,
+	/* The lane behind the others never has room. All emissions share it for which no lane is free. */
+	FXT_LANE_FENCES = 1,
 	FXT_IN_PROGRESS_MAX = 512,      /* Perfetto nests slices no deeper */
 	/* Functions have entries up to this depth. The entries above it are for the calls that the functions
 	 * make at that depth. */
 	FXT_FUNCTION_DEPTH = 500,
 	FXT_DEFINED_BYTES = (FXT_STRING_MAX_INDEX + 1) * sizeof(uint32_t),
+};
+
+/* The latest calls of a thread that took FXT_SWITCH_NS or longer: nesting.h. A call that a handler has
+ * interrupted by a switch to another coroutine takes at least that long, as a rule. */
+enum { FXT_LONG_CALLS = 32, FXT_SWITCH_NS = 4 * 1000 };
+struct fxt_long_calls {
+	unsigned next;                  /* the number of the call that comes next; its place is modulo that */
+	struct fxt_long_call {
+		uint64_t start_ns, end_ns;
+	} list[FXT_LONG_CALLS];
 };
 
 /* A call in progress. Its slot is a record in the file that is rewritten in place. The record always has the
@@ -155,7 +164,6 @@ struct fxt_clock_line {
  * may have several groups. "0: none" means that the member is 0 if there is no such thing. */
 struct fxt_thread {
 	/* Most events read these: emit.h, clock.h, in_progress.h, held_locks.h. */
-	struct fxt_lane *lane;          /* the lane to write to; an emission raises it by one level */
 	uint64_t event_thread;          /* the thread ref as in an event's header; 0: the koids are inline */
 	uint64_t last_ns;               /* the last time that the thread got from its clock */
 	struct fxt_clock_line clock;    /* the line by which the thread computes the time */
@@ -188,7 +196,7 @@ struct fxt_thread {
 	struct fxt_in_progress *quick_limit;
 
 	/* Lanes: lanes.h. */
-	struct fxt_lane lanes[FXT_LANES + FXT_LANE_FENCES];     /* the fences come last and never have room */
+	struct fxt_lane lanes[FXT_LANES + FXT_LANE_FENCES];     /* the fence comes last and never has room */
 	struct fxt_full_chunk full[FXT_LANES];  /* the full chunk of each lane */
 
 	/* Pages of slots, with the counters in the first: thread.c, in_progress.c. */
@@ -242,6 +250,8 @@ struct fxt_thread {
 	struct fxt_fiber *fiber;        /* the fiber that ran last in the thread: agent/fibers/; or NULL */
 
 	struct fxt_thread_filtered filtered;    /* instrumented functions that are left out: filtered.h */
+
+	struct fxt_long_calls long_calls;       /* of programs that have signal handlers: nesting.h */
 
 	/* Large arrays of these mechanisms. */
 	/* the entries of calls in progress, between two fences: fxt_in_progress_entries() */

@@ -177,9 +177,9 @@ uint64_t *fxt_fd_slot_take(int fd, uint64_t id)
 	return NULL;
 }
 
-uint64_t *fxt_fd_slot_claim(struct fxt_thread *thread, int fd, uint64_t begin_ns, uint64_t id)
+uint64_t *fxt_fd_slot_claim(struct fxt_thread *thread, int fd, uint64_t begin_ns, uint64_t id,
+			    struct fxt_lane **lane)
 {
-	struct fxt_lane *lane = thread->lane;
 	uint64_t *slot;
 	unsigned row;
 
@@ -188,16 +188,17 @@ uint64_t *fxt_fd_slot_claim(struct fxt_thread *thread, int fd, uint64_t begin_ns
 	for (row = 0; row < SLOTS_OF_ONE; row++) {
 		if (FXT_UNLIKELY(!slot_in(fd, row)) && !make_slot(thread, fd, row, begin_ns))
 			return NULL;
-		fxt_lane_raise(thread, lane);
+		*lane = fxt_lane_raise(thread, FXT_LANE_EXTRA);
 		/* If a signal handler has forked, and this is the child, the slot is not there any more. */
 		slot = slot_in(fd, row);
 		if (FXT_LIKELY(slot && becomes(slot, owned_as(FREE, 0), owned_as(OWNED, id)))) {
 			slot[1] = begin_ns;
 			slot[2] = thread->pid;
 			slot[3] = thread->tid;
+			fxt_lane_goes_on(*lane);
 			return slot;
 		}
-		fxt_lane_lower(thread, lane);
+		fxt_lane_lower(*lane);
 	}
 	return NULL;
 }
@@ -234,13 +235,13 @@ static void put_id(uint64_t *slot, uint64_t *at, uint64_t id)
 	memset(at, 0, (size_t)(slot + FXT_FD_SLOT_WORDS - at) * FXT_WORD_BYTES);
 }
 
-void fxt_fd_slot_show(struct fxt_thread *thread, uint64_t *slot, uint64_t *at, uint64_t id, uint64_t names,
+void fxt_fd_slot_show(struct fxt_lane *lane, uint64_t *slot, uint64_t *at, uint64_t id, uint64_t names,
 		      unsigned arguments)
 {
 	put_id(slot, at, id);
 	set_header(slot, fxt_record_type(FXT_RECORD_EVENT) | fxt_record_words(FXT_FD_SLOT_WORDS) |
 				 fxt_event_type(FXT_EVENT_ASYNC_BEGIN) | fxt_event_args(arguments) | names);
-	fxt_lane_lower(thread, thread->lane - 1);
+	fxt_lane_lower(lane);
 }
 
 /* -- The text of a slot ------------------------------------------------------------------------ */
@@ -315,10 +316,9 @@ static void add(uint64_t *slot, uint64_t id, uint64_t name, const char *text, si
 void fxt_fd_slot_add(struct fxt_thread *thread, int fd, uint64_t name, const char *text, size_t bytes,
 		     const _Atomic uint64_t *life, uint64_t id)
 {
-	struct fxt_lane *lane = thread->lane;
+	struct fxt_lane *lane = fxt_lane_raise(thread, FXT_LANE_EXTRA);
 	uint64_t *slot;
 
-	fxt_lane_raise(thread, lane);
 	slot = fxt_fd_slot_take(fd, id);
 	if (slot) {
 		add(slot, id, name, text, bytes);
@@ -334,7 +334,7 @@ void fxt_fd_slot_add(struct fxt_thread *thread, int fd, uint64_t name, const cha
 		fxt_fd_slot_hide(slot);
 		fxt_fd_slot_free(slot);
 	}
-	fxt_lane_lower(thread, lane);
+	fxt_lane_lower(lane);
 }
 
 /* -- Ends -------------------------------------------------------------------------------------- */

@@ -10,9 +10,9 @@
  * have lifetimes at once, and because a number may be given out again before the end of its earlier lifetime
  * is written. A lifetime that gets no slot begins in the thread's chunk, as in the other modes.
  *
- *	slot = fxt_fd_slot_claim(thread, fd, begin_ns, id)      NULL: none
+ *	slot = fxt_fd_slot_claim(thread, fd, begin_ns, id, &lane)       NULL: none
  *	...                                                     arguments, from fxt_fd_slot_arguments(slot)
- *	fxt_fd_slot_show(thread, slot, at, id, names, arguments)
+ *	fxt_fd_slot_show(lane, slot, at, id, names, arguments)
  *	...
  *	slot = fxt_fd_slot_take(fd, id)                         in the thread that ends the lifetime
  *	...                                                     copies its record: fxt_fd_slot_words()
@@ -22,7 +22,7 @@
  *
  * The word behind each slot is a filler that also says which lifetime has the slot, so threads that race for
  * a number do not take each other's slots. There is no lock: a thread that does not get a slot does without.
- * While a thread stores to a slot its level is raised, as in an emission: fork.c says why. All functions may
+ * While a thread stores to a slot it has a lane, as in an emission: fork.c says why. All functions may
  * be called in any context.
  */
 #ifndef FXT_FD_SLOTS_H
@@ -52,9 +52,10 @@ void fxt_fd_slots_after_fork(void);
 void fxt_fd_slots_stop(void);
 
 /* Takes a slot for lifetime `id` of number `fd`, which begins at begin_ns, and stores its words up to the
- * arguments. The thread's level is raised until fxt_fd_slot_show(). Returns NULL, with the level as it was,
- * if there is no slot. */
-uint64_t *fxt_fd_slot_claim(struct fxt_thread *thread, int fd, uint64_t begin_ns, uint64_t id);
+ * arguments. An emission begins with this, in *lane, and lasts until fxt_fd_slot_show(). Returns NULL if there
+ * is no slot; then there is no emission. */
+uint64_t *fxt_fd_slot_claim(struct fxt_thread *thread, int fd, uint64_t begin_ns, uint64_t id,
+			    struct fxt_lane **lane);
 
 /* Returns where the arguments of a slot's record begin. */
 static inline uint64_t *fxt_fd_slot_arguments(uint64_t *slot)
@@ -77,13 +78,12 @@ uint64_t *fxt_fd_slot_put_text(uint64_t *at, size_t words, uint64_t name, const 
  * argument goes, which is `at` if there is no text. */
 uint64_t *fxt_fd_slot_copy_text(uint64_t *at, size_t words, const uint64_t *slot);
 
-/* Shows the begin in a slot that was claimed: its arguments are stored up to `at`. Lowers the thread's
- * level. */
-void fxt_fd_slot_show(struct fxt_thread *thread, uint64_t *slot, uint64_t *at, uint64_t id, uint64_t names,
+/* Shows the begin in a slot that was claimed: its arguments are stored up to `at`. Ends the emission. */
+void fxt_fd_slot_show(struct fxt_lane *lane, uint64_t *slot, uint64_t *at, uint64_t id, uint64_t names,
 		      unsigned arguments);
 
 /* Returns the slot of lifetime `id` of number `fd`, or NULL if it has none or another thread is changing it.
- * The caller has raised the level, because a signal handler may fork, and the child has none of its parent's
+ * The caller has a lane, because a signal handler may fork, and the child has none of its parent's
  * slots. */
 const uint64_t *fxt_fd_slot(int fd, uint64_t id);
 

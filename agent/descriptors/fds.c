@@ -114,7 +114,8 @@ static bool put_in_slot(struct fxt_thread *thread, int fd, uint64_t now_ns, uint
 	/* A duplicate needs no room for `of` beside a text, because it has no text of its own. */
 	enum { OTHER_WORDS = 2 + FXT_ASYNC_OWNER_WORDS + FXT_STACK_WORDS };     /* number and call */
 	unsigned arguments;
-	uint64_t *slot = fxt_fd_slot_claim(thread, fd, now_ns, id), *at, *end;
+	struct fxt_lane *lane;
+	uint64_t *slot = fxt_fd_slot_claim(thread, fd, now_ns, id, &lane), *at, *end;
 	const uint64_t *original;
 
 	if (!slot)
@@ -131,7 +132,7 @@ static bool put_in_slot(struct fxt_thread *thread, int fd, uint64_t now_ns, uint
 		arguments += end > at;
 		at = end;
 	}
-	fxt_fd_slot_show(thread, slot, at, id, names, arguments);
+	fxt_fd_slot_show(lane, slot, at, id, names, arguments);
 	return true;
 }
 
@@ -200,16 +201,15 @@ static uint64_t move_begin(struct fxt_lane *lane, uint64_t *slot)
 /* Removes the begin of a lifetime that will have no end. */
 static void drop_begin(struct fxt_thread *thread, const struct fxt_fd_taken *was, uint64_t id)
 {
-	struct fxt_lane *lane = thread->lane;
+	struct fxt_lane *lane = fxt_lane_raise(thread, FXT_LANE_EXTRA);
 	uint64_t *slot;
 
-	fxt_lane_raise(thread, lane);
 	slot = take_slot(was, id);
 	if (slot) {
 		fxt_fd_slot_hide(slot);
 		fxt_fd_slot_free(slot);
 	}
-	fxt_lane_lower(thread, lane);
+	fxt_lane_lower(lane);
 }
 
 /* Begins the emission of an end with `words` words of arguments. If the begin is in a slot, it is moved in

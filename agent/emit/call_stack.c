@@ -92,9 +92,9 @@ static uint64_t for_good(void)
 }
 
 /* Returns the value of `told` for a record in the chunk that the thread writes to; 0: it has no chunk. */
-static uint64_t in_chunk(const struct fxt_thread *thread)
+static uint64_t in_chunk(struct fxt_thread *thread)
 {
-	uint64_t hold = atomic_load_explicit(&thread->lane->hold, memory_order_relaxed);
+	uint64_t hold = atomic_load_explicit(&fxt_lane_next(thread)->hold, memory_order_relaxed);
 
 	/* Two threads may have the same chunk one after the other, as the same one of their chunks. */
 	return hold ? (hold ^ (uint64_t)thread->tid * UINT64_C(0x9e3779b97f4a7c15)) & ~TOLD_FOR_GOOD : 0;

@@ -8,14 +8,14 @@
 
 bool fxt_drop(struct fxt_thread *thread, struct fxt_in_progress *open)
 {
-	struct fxt_lane *lane = thread->lane;
+	struct fxt_lane *lane;
 
-	if (FXT_UNLIKELY(thread->open != open + 1) || FXT_UNLIKELY(!fxt_has_no_room(thread, lane)))
+	if (FXT_UNLIKELY(thread->open != open + 1) || FXT_UNLIKELY(!fxt_has_no_room(thread)))
 		return false;
 	fxt_in_progress_empty(thread, open);
-	fxt_lane_raise(thread, lane);
+	lane = fxt_lane_raise(thread, FXT_LANE_CALL);
 	fxt_thread_dropped_again(thread);
-	fxt_lane_lower(thread, lane);
+	fxt_lane_lower(lane);
 	if (FXT_UNLIKELY(thread->commit & FXT_COMMIT_DEFERRED))
 		fxt_deferred_after(thread, thread->last_ns);
 	return true;

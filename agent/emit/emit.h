@@ -85,26 +85,25 @@ static inline uint64_t *fxt_begin_record(struct fxt_thread *thread, uint64_t *at
 
 /* -- Reserve and commit ------------------------------------------------------------------------- */
 
-/* Begins an emission: raises the level, and returns a lane that has room for `words` words. If the emission
- * writes several records, each after the first needs FXT_LANE_SLACK_WORDS more in `words`. Returns NULL if
- * there is no room: then the level is as it was, and the record is counted as lost if `is_call`, that is, if
- * it is a call of the program. */
+/* Begins an emission: returns a lane that has room for `words` words, and that is the emission's own. If the
+ * emission writes several records, each after the first needs FXT_LANE_SLACK_WORDS more in `words`. Returns
+ * NULL if there is no room: then the emission is over, and the record is counted as lost if `is_call`, that
+ * is, if it is a call of the program. */
 static FXT_EMISSION struct fxt_lane *fxt_open_lane(struct fxt_thread *thread, size_t words, bool is_call)
 {
-	struct fxt_lane *lane = thread->lane;
+	struct fxt_lane *lane = fxt_lane_raise(thread, is_call ? FXT_LANE_CALL : FXT_LANE_EXTRA);
 
-	fxt_lane_raise(thread, lane);
-	if (FXT_LIKELY(fxt_lane_has(lane, words)))
+	if (FXT_LIKELY(fxt_lane_has(lane, words)) || fxt_lane_turn(thread, lane, words, is_call))
 		return lane;
-	return fxt_lane_turn(thread, lane, words, is_call);
+	return NULL;
 }
 
 /* Ends the emission in `lane`. `events` is 1 if its record was a call of the program and 0 otherwise: when
  * the ring overwrites the chunk, that many calls are counted as lost. */
-static FXT_EMISSION void fxt_close_lane(struct fxt_thread *thread, struct fxt_lane *lane, unsigned events)
+static FXT_EMISSION void fxt_close_lane(struct fxt_lane *lane, unsigned events)
 {
 	lane->events += events;
-	fxt_lane_lower(thread, lane);
+	fxt_lane_lower(lane);
 }
 
 /* Begins the emission of one event, with room for at most `words` words beside FXT_FRAME_WORDS, and stores
@@ -138,10 +137,14 @@ static inline uint64_t *fxt_reserve_extra(struct fxt_thread *thread, uint64_t st
 static FXT_EMISSION void fxt_commit_as(struct fxt_thread *thread, uint64_t *at, uint64_t header,
 				       unsigned events)
 {
-	struct fxt_lane *lane = thread->lane - 1;
+	struct fxt_lane *lane = fxt_lane_of(thread, at);
 
+	if (FXT_UNLIKELY(!lane)) {
+		fxt_thread_overtaken(thread, events);
+		return;
+	}
 	fxt_lane_commit(lane, lane->at, (size_t)(at - lane->at), header | thread->event_thread);
-	fxt_close_lane(thread, lane, events);
+	fxt_close_lane(lane, events);
 }
 
 /* Does what fxt_commit() does, for a thread whose next record is watched: it was slow, may meet a trigger, or
@@ -176,11 +179,10 @@ static FXT_EMISSION bool fxt_is_usual(const struct fxt_thread *thread, uint64_t 
  * raised: see fxt_is_interrupted(). */
 static inline void fxt_thread_filtered(struct fxt_thread *thread)
 {
-	struct fxt_lane *lane = thread->lane;
+	struct fxt_lane *lane = fxt_lane_raise(thread, FXT_LANE_CALL);
 
-	fxt_lane_raise(thread, lane);
 	fxt_count_one(thread->counts.filtered);
-	fxt_lane_lower(thread, lane);
+	fxt_lane_lower(lane);
 }
 
 /* Returns the bit of the category in an event's names. */
@@ -251,9 +253,9 @@ struct fxt_spot {
 };
 
 /* Ends a quick emission without writing its event. */
-static FXT_EMISSION void fxt_quick_leave(struct fxt_thread *thread, const struct fxt_spot *spot)
+static FXT_EMISSION void fxt_quick_leave(const struct fxt_spot *spot)
 {
-	fxt_lane_lower(thread, spot->lane);
+	fxt_lane_lower(spot->lane);
 }
 
 /* Begins the emission of a call's event with at most `words` words beside FXT_FRAME_WORDS, and says in *spot
@@ -261,14 +263,13 @@ static FXT_EMISSION void fxt_quick_leave(struct fxt_thread *thread, const struct
 static FXT_EMISSION bool fxt_quick_reserve(struct fxt_thread *thread, uint64_t start_ns, size_t words,
 					   struct fxt_spot *spot)
 {
-	struct fxt_lane *lane = thread->lane;
+	struct fxt_lane *lane;
 
 	if (FXT_UNLIKELY(thread->commit))
 		return false;
-	spot->lane = lane;
-	fxt_lane_raise(thread, lane);
+	spot->lane = lane = fxt_lane_raise(thread, FXT_LANE_CALL);
 	if (FXT_UNLIKELY(!fxt_lane_has(lane, words + FXT_FRAME_WORDS))) {
-		fxt_quick_leave(thread, spot);
+		fxt_quick_leave(spot);
 		return false;
 	}
 	spot->at = fxt_lane_place(lane, words + FXT_FRAME_WORDS - FXT_INLINE_WORDS);
@@ -292,7 +293,7 @@ static FXT_EMISSION void fxt_quick_complete(struct fxt_thread *thread, const str
 	*at = end_ns;
 	fxt_lane_commit(spot->lane, spot->at, (size_t)(at + 1 - spot->at),
 			fxt_complete_header(names, arguments) | thread->event_thread);
-	fxt_close_lane(thread, spot->lane, 1);
+	fxt_close_lane(spot->lane, 1);
 }
 
 /* -- Instants, and the starts of calls that can block -------------------------------------------- */

@@ -235,24 +235,22 @@ fxt_function_exit_try(struct fxt_thread *thread, uintptr_t address, uint64_t *en
 	struct fxt_lane *lane;
 	struct fxt_in_progress *entry;
 
-	lane = thread->lane;
 	entry = thread->open - 1;
 	if (FXT_UNLIKELY(!fxt_clock_quick(thread, end_ns)))
 		return FXT_EXIT_OTHER;
 	names = entry->names;
 	if (FXT_UNLIKELY(entry->function != address))
 		return FXT_EXIT_OTHER;
-	if (FXT_UNLIKELY(thread->names.quick[fxt_get_event_name(names)] != lane->serial))
-		return FXT_EXIT_NO_ROOM;
-	fxt_lane_raise(thread, lane);
-	if (FXT_UNLIKELY(!fxt_lane_has(lane, FXT_FRAME_WORDS))) {
-		fxt_lane_lower(thread, lane);
+	lane = fxt_lane_raise(thread, FXT_LANE_CALL);
+	if (FXT_UNLIKELY(thread->names.quick[fxt_get_event_name(names)] != lane->serial) ||
+	    FXT_UNLIKELY(!fxt_lane_has(lane, FXT_FRAME_WORDS))) {
+		fxt_lane_lower(lane);
 		return FXT_EXIT_NO_ROOM;
 	}
 	start_ns = entry->start_ns;
 	*end_ns = fxt_clock_step(thread, *end_ns);
 	if (FXT_UNLIKELY(*end_ns - start_ns >= thread->usual_function_ns)) {
-		fxt_lane_lower(thread, lane);
+		fxt_lane_lower(lane);
 		return FXT_EXIT_UNUSUAL;
 	}
 	at = fxt_lane_place(lane, FXT_FRAME_WORDS - FXT_INLINE_WORDS);
@@ -261,7 +259,7 @@ fxt_function_exit_try(struct fxt_thread *thread, uintptr_t address, uint64_t *en
 	fxt_in_progress_empty_with(thread, entry, fxt_filler(FXT_SLOT_WORDS));
 	fxt_lane_commit(lane, at, FXT_FRAME_WORDS - FXT_INLINE_WORDS,
 			fxt_complete_header(names, 0) | thread->event_thread);
-	fxt_close_lane(thread, lane, 1);
+	fxt_close_lane(lane, 1);
 	return FXT_EXIT_DONE;
 }
 

@@ -36,9 +36,9 @@ static bool was_too_deep(struct fxt_thread *thread, uintptr_t frame)
 	return true;
 }
 
-/* Closes all entries above that of this function. Returns false if the function has none: it was entered
- * before recording began, or was too deep. */
-static bool unwind_to(struct fxt_thread *thread, uintptr_t frame, uintptr_t address)
+/* Closes the entries above that of this function, and returns that. Returns NULL if the function has none: it
+ * was entered before recording began, or was too deep. */
+static struct fxt_in_progress *unwind_to(struct fxt_thread *thread, uintptr_t frame, uintptr_t address)
 {
 	struct fxt_in_progress *entry, *found = NULL;
 
@@ -81,14 +81,14 @@ void fxt_function_exit(struct fxt_thread *thread, uintptr_t frame, uintptr_t add
 	if (thread->deep_count && was_too_deep(thread, frame))
 		return;
 	if (entry < fxt_in_progress_entries(thread) || fxt_in_progress_function(entry) != address) {
-		if (!unwind_to(thread, frame, address))
+		entry = unwind_to(thread, frame, address);
+		if (!entry)
 			return;
-		entry = thread->open - 1;
 	}
 	if (!fxt_self_ending && !fxt_in_progress_is_silent(entry) && fxt_drop(thread, entry))
 		return;
 	if (fxt_in_progress_is_silent(entry)) {
-		fxt_in_progress_empty(thread, entry);
+		fxt_in_progress_take_out(thread, entry);
 		return;
 	}
 	start_ns = entry->start_ns;
@@ -164,8 +164,12 @@ void fxt_function_complete(struct fxt_thread *thread, uintptr_t address, uint64_
 	 * stand in one chunk. */
 	uint64_t *at = fxt_room(thread, start_ns, end_ns, 1 + text + FXT_LANE_SLACK_WORDS + explanation,
 				category);
-	struct fxt_lane *lane = thread->lane - 1;
+	struct fxt_lane *lane = at ? fxt_lane_of(thread, at) : NULL;
 
+	if (at && !lane) {
+		fxt_thread_overtaken(thread, 1);
+		return;
+	}
 	if (!at) {
 		if (end_ns - start_ns < fxt_agent.config.threshold_ns[category])
 			fxt_filtered_count(thread, fxt_function_at(address), end_ns - start_ns);
@@ -220,7 +224,7 @@ void fxt_function_complete_on(struct fxt_thread *thread, uint32_t track, uintptr
 	}
 	at[4 + text] = end_ns;
 	fxt_lane_commit(lane, at, FXT_FRAME_WORDS + text, fxt_complete_header(names, 0));
-	fxt_close_lane(thread, lane, 1);
+	fxt_close_lane(lane, 1);
 	if (thread->commit & FXT_COMMIT_DEFERRED)
 		fxt_deferred_after(thread, end_ns);
 }
@@ -239,7 +243,7 @@ bool fxt_function_drop(struct fxt_thread *thread, uint64_t end_ns)
 {
 	struct fxt_in_progress *entry = thread->open - 1;
 
-	if (thread->deep_count || fxt_has_fibers() || !fxt_has_no_room(thread, thread->lane))
+	if (thread->deep_count || fxt_has_fibers() || !fxt_has_no_room(thread))
 		return false;
 	end_ns = fxt_clock_step(thread, end_ns);
 	if (!fxt_is_usual(thread, entry->start_ns, end_ns) || !fxt_drop(thread, entry))

@@ -56,6 +56,26 @@ void fxt_in_progress_set_deep_count(struct fxt_thread *thread, uint32_t count)
 	}
 }
 
+static bool is_hole(const struct fxt_in_progress *entry)
+{
+	return entry->frame == FXT_IN_PROGRESS_HOLE;
+}
+
+static void drop_holes(struct fxt_thread *thread)
+{
+	while (thread->open > fxt_in_progress_entries(thread) && is_hole(thread->open - 1))
+		fxt_in_progress_put_back(thread, thread->open - 1);
+}
+
+void fxt_in_progress_take_out(struct fxt_thread *thread, struct fxt_in_progress *entry)
+{
+	entry->names = 0;
+	atomic_signal_fence(memory_order_seq_cst);
+	atomic_store_explicit((_Atomic uint64_t *)entry->slot, thread->slot_filler, memory_order_release);
+	entry->frame = entry < thread->open ? FXT_IN_PROGRESS_HOLE : FXT_IN_PROGRESS_NOBODY;
+	drop_holes(thread);
+}
+
 /* Closes an entry: records its call, of which no wrapper or hook saw the end, as ended at end_ns, and empties
  * the entry. */
 static void close_entry(struct fxt_thread *thread, struct fxt_in_progress *entry, uint64_t end_ns)
@@ -68,10 +88,10 @@ static void close_entry(struct fxt_thread *thread, struct fxt_in_progress *entry
 
 	/* If the call was left while its entry was being filled or emptied, the entry has no names. */
 	if (fxt_in_progress_is_changing(entry) || fxt_in_progress_is_silent(entry)) {
-		fxt_in_progress_empty(thread, entry);
+		fxt_in_progress_take_out(thread, entry);
 		return;
 	}
-	fxt_in_progress_empty(thread, entry);
+	fxt_in_progress_take_out(thread, entry);
 	/* In the child of a fork the call's start is the time of the fork. If a handler forked, it may have
 	 * done so after `end_ns` was taken. */
 	if (end_ns < start_ns)
@@ -126,12 +146,45 @@ void fxt_in_progress_settle(struct fxt_thread *thread)
 	thread->commit &= ~(unsigned)FXT_COMMIT_SHOWN;
 }
 
+/* Tells whether the call of an entry above that of the present call was left. Where all is on the thread's
+ * own stack it was. On other stacks, a handler may have switched between coroutines. */
+static bool was_left(const struct fxt_thread *thread, const struct fxt_in_progress *entry)
+{
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+
+	if (entry->frame >= thread->stack.alternate_low && entry->frame < thread->stack.alternate_high)
+		return true;
+	return !fxt_has_handlers() ||
+	       (fxt_on_own_stack(thread, here) &&
+		(fxt_on_own_stack(thread, entry->frame) || entry->frame == FXT_IN_PROGRESS_NOBODY));
+}
+
 void fxt_in_progress_close_above(struct fxt_thread *thread, struct fxt_in_progress *entry)
 {
 	uint64_t end_ns = fxt_now(thread);
+	struct fxt_in_progress *above;
 
-	while (thread->open > entry + 1)
-		close_entry(thread, thread->open - 1, end_ns);
+	for (above = thread->open - 1; above > entry; above--)
+		if (!is_hole(above) && was_left(thread, above))
+			close_entry(thread, above, end_ns);
+}
+
+void fxt_in_progress_close_last(struct fxt_thread *thread)
+{
+	close_entry(thread, thread->open - 1, fxt_now(thread));
+}
+
+uint64_t fxt_in_progress_end_within(struct fxt_thread *thread, struct fxt_in_progress *entry)
+{
+	uint64_t end_ns;
+
+	fxt_in_progress_close_above(thread, entry);
+	end_ns = fxt_now_at_end(thread);
+	if (thread->open == entry + 1)
+		fxt_in_progress_end_at(thread, entry, end_ns);
+	else
+		fxt_in_progress_take_out(thread, entry);
+	return end_ns;
 }
 
 /* Returns the last entry of a function with this frame that was entered from this site, or NULL. Functions
@@ -166,7 +219,7 @@ void fxt_in_progress_drop_stale(struct fxt_thread *thread, uintptr_t frame, uint
 {
 	struct fxt_in_progress *entry, *earlier;
 
-	while (thread->open > fxt_in_progress_entries(thread)) {
+	for (drop_holes(thread); thread->open > fxt_in_progress_entries(thread); drop_holes(thread)) {
 		entry = thread->open - 1;
 		if (!is_suspect(entry, frame, function))
 			return;

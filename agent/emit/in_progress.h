@@ -19,8 +19,11 @@ enum {
 	FXT_SLOT_WORDS = FXT_SLOT_ARG + 2,
 };
 
-/* Closes the entries above `entry`: their calls ended now. */
+/* Closes the entries above `entry` whose calls were left, and so ended now. Those of coroutines stay: a signal
+ * handler has switched to other code in the middle of their calls, and may switch back. */
 void fxt_in_progress_close_above(struct fxt_thread *thread, struct fxt_in_progress *entry);
+/* Closes the last entry: its call ended now. */
+void fxt_in_progress_close_last(struct fxt_thread *thread);
 /* Closes the last entries whose frames cannot be alive any more, because a call with this frame, function and
  * call site (0 and 0 for an interposed call) begins. Their calls ended at end_ns. */
 void fxt_in_progress_drop_stale(struct fxt_thread *thread, uintptr_t frame, uintptr_t function,
@@ -110,6 +113,16 @@ struct fxt_in_progress *fxt_in_progress_push_silent(struct fxt_thread *thread, u
  * is given back. A handler that comes before the entry is taken uses the same entry and leaves this value
  * there. The value is above all frames, so the interrupted call's entry is not taken for stale. */
 #define FXT_IN_PROGRESS_NOBODY UINTPTR_MAX
+
+/* The frame of an entry that was given back before the one above it. It makes the next call that would go
+ * above it take the slow way, which gives the place out again: fxt_in_progress_drop_stale(). */
+enum { FXT_IN_PROGRESS_HOLE = 0 };
+
+/* Takes away an entry that need not be the last one. */
+FXT_COLD void fxt_in_progress_take_out(struct fxt_thread *thread, struct fxt_in_progress *entry);
+
+/* Does what fxt_end() does, for a call whose entry is not the last one. */
+FXT_COLD uint64_t fxt_in_progress_end_within(struct fxt_thread *thread, struct fxt_in_progress *entry);
 
 /* Tells whether an entry is being filled or emptied. An entry gets its names last and loses them first. A
  * signal handler that comes in between runs further down the stack; a frame that is not further down shows
@@ -244,7 +257,7 @@ static FXT_EMISSION uint64_t fxt_end(struct fxt_thread *thread, struct fxt_in_pr
 	 * address of the entry behind it during the call. */
 	__asm__("" : "+r"(open));
 	if (FXT_UNLIKELY(thread->open != open + 1))
-		fxt_in_progress_close_above(thread, open);
+		return fxt_in_progress_end_within(thread, open);
 	end_ns = fxt_now_at_end(thread);
 	fxt_in_progress_end_at(thread, open, end_ns);
 	return end_ns;
@@ -263,7 +276,9 @@ static inline uint64_t fxt_end_after(struct fxt_thread *thread, struct fxt_in_pr
 		end_ns = fxt_clock_from_kernel(thread);
 	*before_ns = last_ns = thread->last_ns;
 	end_ns = fxt_clock_step_after(thread, end_ns, last_ns, before_ns);
-	if (open)
+	if (open && FXT_UNLIKELY(thread->open != open + 1))
+		fxt_in_progress_take_out(thread, open);
+	else if (open)
 		fxt_in_progress_end_at(thread, open, end_ns);
 	return end_ns;
 }

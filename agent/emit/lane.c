@@ -170,15 +170,6 @@ static enum outcome take_chunk(struct fxt_thread *thread, struct fxt_lane *lane,
 	return MAY_PASS;
 }
 
-/* Puts a record of the agent's own into a chunk that was just entered. */
-static void put_first(struct fxt_lane *lane, const uint64_t *record, size_t words)
-{
-	uint64_t *at = fxt_lane_place(lane, words);
-
-	memcpy(at + 1, record + 1, (words - 1) * FXT_WORD_BYTES);
-	fxt_lane_commit(lane, at, words, record[0]);
-}
-
 /* Writes the head of a chunk. It begins with the thread's record, so that the chunk can be dropped or moved
  * alone. Then, if the thread had to wait for the chunk, a slice says so. */
 static void put_head(struct fxt_thread *thread, struct fxt_lane *lane, uint64_t waited_ns)
@@ -186,15 +177,16 @@ static void put_head(struct fxt_thread *thread, struct fxt_lane *lane, uint64_t 
 	uint64_t record[8];
 
 	if (thread->index)
-		put_first(lane, record,
-			  fxt_encode_thread(record, 3, thread->index, thread->pid, thread->tid));
+		fxt_lane_put(lane, record,
+			     fxt_encode_thread(record, 3, thread->index, thread->pid, thread->tid));
 	if (waited_ns)
-		put_first(lane, record,
-			  fxt_encode_event(record, 8, FXT_EVENT_DURATION_COMPLETE, waited_ns,
-					   (struct fxt_thread_ref){thread->index, thread->pid, thread->tid},
-					   FXT_INDEXED(FXT_STR_CATEGORIES + FXT_BIT_agent),
-					   FXT_INDEXED(FXT_STR_waiting), (struct fxt_args){0},
-					   fxt_now(thread)));
+		fxt_lane_put(lane, record,
+			     fxt_encode_event(record, 8, FXT_EVENT_DURATION_COMPLETE, waited_ns,
+					      (struct fxt_thread_ref){thread->index, thread->pid,
+								      thread->tid},
+					      FXT_INDEXED(FXT_STR_CATEGORIES + FXT_BIT_agent),
+					      FXT_INDEXED(FXT_STR_waiting), (struct fxt_args){0},
+					      fxt_now(thread)));
 }
 
 /* Writes what the thread has lost, if it has lost anything, unless the record that is to come would have no
@@ -207,40 +199,7 @@ static void put_losses(struct fxt_thread *thread, struct fxt_lane *lane, size_t 
 		return;
 	words = fxt_loss_window(thread, record);
 	if (words)
-		put_first(lane, record, words);
-}
-
-unsigned fxt_lanes_left(struct fxt_lane *lowest, const struct fxt_lane *end)
-{
-	struct fxt_lane *lane;
-	unsigned without = 0;
-
-	for (lane = lowest; lane < end; lane++)
-		without += !fxt_lane_recover(lane);
-	return without;
-}
-
-/* Lowers the level past emissions that were left by longjmp, and returns the lane that is to be used. An
- * emission that was interrupted by the present handler has its frame above ours on the stack; one whose
- * frame lies below was left. */
-static struct fxt_lane *lower_what_was_left(struct fxt_thread *thread, struct fxt_lane *lane)
-{
-	struct fxt_lane *lowest = lane;
-	uintptr_t here = lane->raised_at;
-	unsigned lost;
-
-	while (lowest > thread->lanes && fxt_on_own_stack(thread, here) &&
-	       fxt_on_own_stack(thread, lowest[-1].raised_at) && lowest[-1].raised_at <= here)
-		lowest--;
-	if (lowest == lane || fxt_on_alternate_stack())
-		return lane;
-	lost = fxt_lanes_left(lowest, lane);
-	if (fxt_agent_file())
-		fxt_agent_count(FXT_LOSS_SIGNALS, lost, thread->last_ns);
-	lowest->raised_at = here;
-	atomic_signal_fence(memory_order_seq_cst);
-	thread->lane = lowest + 1;
-	return lowest;
+		fxt_lane_put(lane, record, words);
 }
 
 void fxt_lanes_after_vfork(struct fxt_thread *thread)
@@ -278,7 +237,7 @@ static __attribute__((noinline)) enum outcome turn(struct fxt_thread *thread, st
 
 	if (!is_child && FXT_UNLIKELY(thread->vfork.chunk.words != 0))
 		fxt_lanes_after_vfork(thread);
-	/* In the lanes behind FXT_LANES, handlers are nested too deep. */
+	/* No lane is free: handlers are nested too deep, or too many emissions wait for their handlers. */
 	*why = FXT_LOSS_SIGNALS;
 	if (lane >= thread->lanes + FXT_LANES)
 		return DROPPED;
@@ -392,7 +351,7 @@ static enum outcome leave_and_turn(struct fxt_thread *thread, struct fxt_lane *l
  * done after nothing can be written any more. */
 static void give_up(struct fxt_thread *thread, struct fxt_lane *lane, bool is_call)
 {
-	fxt_lane_lower(thread, lane);
+	fxt_lane_lower(lane);
 	if (is_call && thread->commit & FXT_COMMIT_SHOWN)
 		fxt_in_progress_settle(thread);
 	if (is_call && thread->commit & FXT_COMMIT_DEFERRED)
@@ -400,76 +359,33 @@ static void give_up(struct fxt_thread *thread, struct fxt_lane *lane, bool is_ca
 }
 
 /* Does what fxt_lane_turn() does, for a record that may find room. */
-static __attribute__((noinline)) struct fxt_lane *find_room(struct fxt_thread *thread, struct fxt_lane *lane,
-							    size_t words, bool is_call)
+static __attribute__((noinline)) bool find_room(struct fxt_thread *thread, struct fxt_lane *lane,
+						size_t words, bool is_call)
 {
-	uintptr_t here = lane->raised_at;
 	enum fxt_loss why;
 
-	lane = lower_what_was_left(thread, lane);
 	if (!fxt_lane_has(lane, words) && fxt_stack_is_short()) {
 		if (is_call)
 			fxt_agent_count_short(thread->last_ns);
 	} else if (turn_or_wait(thread, lane, words, &why) == TURNED ||
 		   (is_call && leave_and_turn(thread, lane, words, &why) == TURNED)) {
-		/* Records that were written on the way, to the same lane, raised it further down on the
-		 * stack. */
-		lane->raised_at = here;
-		return lane;
+		return true;
 	} else if (is_call) {
 		count_dropped(thread, why);
 	}
 	give_up(thread, lane, is_call);
-	return NULL;
+	return false;
 }
 
-struct fxt_lane *fxt_lane_turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t words, bool is_call)
+bool fxt_lane_turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t words, bool is_call)
 {
-	if (!fxt_has_no_room(thread, lane) || words > MOST_WORDS)
+	if (lane != thread->lanes || thread->last_ns >= thread->no_room_before_ns ||
+	    atomic_load_explicit(&lane->limit, memory_order_relaxed) || words > MOST_WORDS)
 		return find_room(thread, lane, words, is_call);
 	if (is_call && atomic_load_explicit(&fxt_gate.mask, memory_order_relaxed)) {
 		fxt_thread_dropped_again(thread);
 		fxt_loss_note(thread, true);
 	}
 	give_up(thread, lane, is_call);
-	return NULL;
-}
-
-/* -- Fork --------------------------------------------------------------------------------------- */
-
-bool fxt_is_interrupted(const struct fxt_thread *thread)
-{
-	const struct fxt_in_progress *entry;
-
-	if (thread->lane != thread->lanes)
-		return true;
-	for (entry = thread->open; entry-- > fxt_in_progress_entries((struct fxt_thread *)thread);)
-		if (fxt_in_progress_is_changing(entry))
-			return true;
 	return false;
-}
-
-void fxt_lanes_reset(struct fxt_thread *thread)
-{
-	struct fxt_lane *last = thread->lanes + FXT_LANES + FXT_LANE_FENCES - 1, *lane;
-
-	memset(thread->lanes, 0, sizeof(thread->lanes));
-	memset(thread->full, 0, sizeof(thread->full));
-	for (lane = thread->lanes; lane < last; lane++)
-		lane->next = lane + 1;
-	last->next = last;
-	thread->lane = thread->lanes;
-}
-
-void fxt_lanes_after_fork(struct fxt_thread *thread, bool returns)
-{
-	struct fxt_lane *lane;
-
-	if (!returns) {
-		fxt_lanes_reset(thread);
-		return;
-	}
-	for (lane = thread->lanes; lane < thread->lanes + FXT_LANES + FXT_LANE_FENCES; lane++)
-		fxt_lane_leave(lane);
-	memset(thread->full, 0, sizeof(thread->full));
 }

@@ -1,5 +1,7 @@
-/* The lanes of a thread (writer/lane.h). A signal handler that interrupts an emission writes to the next
- * lane. lane.c gives lanes their chunks.
+/* The lanes of a thread (writer/lane.h). Each emission takes a free lane and gives it back, and usually that
+ * is the first one. So a signal handler that interrupts an emission writes to another lane. The handler need
+ * not return in order: it may switch to a coroutine that was interrupted in an emission of its own, and the
+ * first emission goes on much later. lane.c gives lanes their chunks.
  */
 #ifndef FXT_LANES_H
 #define FXT_LANES_H
@@ -7,42 +9,100 @@
 #include "agent/base/agent.h"
 #include "clock.h"
 
-/* Begins an emission in `lane`, so that a signal handler writes to the next one. A handler that comes between
- * the two stores leaves FXT_RAISED_BY_NOBODY behind, so this emission passes for alive as long as it
- * lasts. */
-#define FXT_RAISED_BY_NOBODY UINTPTR_MAX
-static FXT_EMISSION void fxt_lane_raise(struct fxt_thread *thread, struct fxt_lane *lane)
+/* Belongs to no emission: see fxt_lane.raised_at. */
+#define FXT_LANE_NOBODY UINTPTR_MAX
+
+/* Takes a lane for the emission whose stack pointer is `here`, if the lane is free. Handlers may come between
+ * any two instructions, take the lane, and go on later or never. Among those that find the lane free at the
+ * same time, one at most finds its own claim again in the end, and has the lane. If each has overwritten
+ * another's claim, none has it: then the lane is out of use until it is found to be left. */
+static FXT_EMISSION bool fxt_lane_take(struct fxt_lane *lane, uintptr_t here, enum fxt_lane_use use)
 {
-#if defined(__x86_64__)
-	__asm__ volatile("mov %%rsp, %0" : "=m"(lane->raised_at));
-#else
+	*(volatile uintptr_t *)&lane->claimed_at = here;
+	if (FXT_UNLIKELY(*(volatile uint8_t *)&lane->raised_for))
+		return false;
+	*(volatile uint8_t *)&lane->raised_for = (uint8_t)use;
+	if (FXT_UNLIKELY(*(volatile uintptr_t *)&lane->claimed_at != here))
+		return false;
+	*(volatile uintptr_t *)&lane->raised_at = here;
+	atomic_signal_fence(memory_order_seq_cst);
+	return true;
+}
+
+/* Takes another lane than the first, for the emission whose stack pointer is `here`. If none is free, this is
+ * the fence, which never has room. */
+FXT_COLD struct fxt_lane *fxt_lane_raise_another(struct fxt_thread *thread, uintptr_t here,
+						 enum fxt_lane_use use);
+
+/* Begins an emission. Returns its lane, which no other emission writes to until fxt_lane_lower(). */
+static FXT_EMISSION struct fxt_lane *fxt_lane_raise(struct fxt_thread *thread, enum fxt_lane_use use)
+{
 	uintptr_t here;
 
+#if defined(__x86_64__)
+	__asm__ volatile("mov %%rsp, %0" : "=r"(here));
+#else
 	__asm__ volatile("mov %0, sp" : "=r"(here));
-	lane->raised_at = here;
 #endif
-	atomic_signal_fence(memory_order_seq_cst);
-	thread->lane = lane->next;
-	atomic_signal_fence(memory_order_seq_cst);
+	if (FXT_LIKELY(fxt_lane_take(thread->lanes, here, use)))
+		return thread->lanes;
+	return fxt_lane_raise_another(thread, here, use);
 }
 
 /* Ends the emission in `lane`. All its stores come before this. */
-static FXT_EMISSION void fxt_lane_lower(struct fxt_thread *thread, struct fxt_lane *lane)
+static FXT_EMISSION void fxt_lane_lower(struct fxt_lane *lane)
 {
 	atomic_signal_fence(memory_order_seq_cst);
-	thread->lane = lane;
-	atomic_signal_fence(memory_order_seq_cst);
-	lane->raised_at = FXT_RAISED_BY_NOBODY;
+	*(volatile uintptr_t *)&lane->raised_at = FXT_LANE_NOBODY;
+	*(volatile uint8_t *)&lane->raised_for = FXT_LANE_FREE;
 }
 
-/* Finds room for `words` words for the emission that raised `lane`. Returns that lane, with a new chunk, or a
- * lower lane if the emissions between were left by longjmp. Returns NULL if the record is dropped, which is
- * counted if `is_call`; the emission is over then. */
-struct fxt_lane *fxt_lane_turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t words, bool is_call);
+/* Makes the emission in `lane`, which an inner function has begun, last as long as the caller of the present
+ * function, which is not inlined. Records that are written on its way come from further down the stack. */
+static inline __attribute__((always_inline)) void fxt_lane_goes_on(struct fxt_lane *lane)
+{
+	*(volatile uintptr_t *)&lane->raised_at = (uintptr_t)__builtin_frame_address(0) + 2 * sizeof(void *);
+}
 
-/* Ends the emissions in the lanes from `lowest` up to `end`, which were left by longjmp or with their thread.
- * Returns how many of them left no record. */
-unsigned fxt_lanes_left(struct fxt_lane *lowest, const struct fxt_lane *end);
+/* Returns whether `at` lies in what is left of the chunk that the lane holds. */
+static FXT_EMISSION bool fxt_lane_reaches(const struct fxt_lane *lane, const uint64_t *at)
+{
+	return atomic_load_explicit(&lane->hold, memory_order_relaxed) &&
+	       (uintptr_t)at - (uintptr_t)lane->at < (uintptr_t)lane->end - (uintptr_t)lane->at;
+}
+
+/* Does what fxt_lane_of() does, if the lane is not the first. */
+FXT_COLD struct fxt_lane *fxt_lane_find(struct fxt_thread *thread, const uint64_t *at);
+
+/* Returns the lane of the emission that has stored the words of a record up to `at`. Returns NULL if the lane
+ * was taken from it, as if it had been left for good. */
+static FXT_EMISSION struct fxt_lane *fxt_lane_of(struct fxt_thread *thread, const uint64_t *at)
+{
+	if (FXT_LIKELY(fxt_lane_reaches(thread->lanes, at)))
+		return thread->lanes;
+	return fxt_lane_find(thread, at);
+}
+
+/* Returns the lane that the thread's next emission takes, as far as that is known. */
+static inline struct fxt_lane *fxt_lane_next(struct fxt_thread *thread)
+{
+	struct fxt_lane *lane = thread->lanes;
+
+	while (lane < thread->lanes + FXT_LANES && lane->raised_for)
+		lane++;
+	return lane;
+}
+
+/* Finds room for `words` words for the emission in `lane`. Returns false if the record is dropped, which is
+ * counted if `is_call`; the emission is over then. */
+bool fxt_lane_turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t words, bool is_call);
+
+/* Ends all emissions of the thread, which were left with it. Returns how many calls left no record. */
+unsigned fxt_lanes_left(struct fxt_thread *thread);
+
+/* Writes the thread's record to every lane that goes on in a chunk of the state's last thread. The caller has
+ * blocked signals. */
+void fxt_lanes_put_thread(struct fxt_thread *thread);
 
 /* Returns whether the thread was interrupted in the middle of an emission, or while an entry of a call in
  * progress was made or taken away. The rule for signals and fork is that code which stores to the storage
@@ -80,13 +140,13 @@ void fxt_chunks_note(struct fxt_thread *thread);
 /* Returns whether threads hold so many chunks that they should share them. */
 bool fxt_chunks_are_plenty(void);
 
-/* Returns whether a record of this lane would find no room, because the one before it found none. This is
- * known only while no handler interrupts the thread and its lane has no chunk. The record need only be
+/* Returns whether the thread's next record would find no room, because the one before it found none. This is
+ * known only while no emission is interrupted and the first lane has no chunk. The record need only be
  * counted then. */
-static inline bool fxt_has_no_room(const struct fxt_thread *thread, const struct fxt_lane *lane)
+static inline bool fxt_has_no_room(const struct fxt_thread *thread)
 {
-	return (thread->last_ns < thread->no_room_before_ns) & (lane == thread->lanes) &
-	       !atomic_load_explicit(&lane->limit, memory_order_relaxed);
+	return (thread->last_ns < thread->no_room_before_ns) & !thread->lanes->raised_for &
+	       !atomic_load_explicit(&thread->lanes->limit, memory_order_relaxed);
 }
 
 /* Returns the time at which a call ends that is being recorded. If there will never be room again and no
@@ -95,7 +155,7 @@ static inline bool fxt_has_no_room(const struct fxt_thread *thread, const struct
 static FXT_EMISSION uint64_t fxt_now_at_end(struct fxt_thread *thread)
 {
 	if (FXT_UNLIKELY(thread->no_room_before_ns == FXT_NEVER) && !fxt_self_ending &&
-	    fxt_has_no_room(thread, thread->lane))
+	    fxt_has_no_room(thread))
 		return thread->last_ns;
 	return fxt_now(thread);
 }

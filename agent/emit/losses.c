@@ -34,29 +34,28 @@ void fxt_agent_count(enum fxt_loss why, uint64_t records, uint64_t last_ns)
 
 void fxt_thread_lacks(struct fxt_thread *thread, enum fxt_loss why)
 {
-	struct fxt_lane *lane = thread->lane;
-
 	/* Counters are in the storage: see fxt_is_interrupted(). */
-	fxt_lane_raise(thread, lane);
+	struct fxt_lane *lane = fxt_lane_raise(thread, FXT_LANE_EXTRA);
+
 	/* A short stack has no room for making the file. */
 	if (fxt_stack_is_short() ? atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire)
 				 : fxt_agent_file())
 		fxt_agent_count(why, 1, thread->last_ns);
-	fxt_lane_lower(thread, lane);
+	fxt_lane_lower(lane);
 }
 
 void fxt_agent_count_short(uint64_t now_ns)
 {
 	struct fxt_thread *thread = fxt_self;
-	struct fxt_lane *lane = thread ? thread->lane : NULL;
+	struct fxt_lane *lane = NULL;
 
 	if (!atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire))
 		return;
-	if (lane)
-		fxt_lane_raise(thread, lane);
+	if (thread)
+		lane = fxt_lane_raise(thread, FXT_LANE_CALL);
 	fxt_agent_count(FXT_LOSS_SIGNALS, 1, now_ns);
 	if (lane)
-		fxt_lane_lower(thread, lane);
+		fxt_lane_lower(lane);
 }
 
 static uint64_t own_koid(void)
@@ -138,7 +137,7 @@ void fxt_agent_lost(enum fxt_loss why, uint64_t now_ns)
 {
 	static const char *const reasons[FXT_LOSS_TOLD] = {
 		[FXT_LOSS_DEPTH] = "functions nest deeper than 500",
-		[FXT_LOSS_SIGNALS] = "signal handlers nest deeper than 6",
+		[FXT_LOSS_SIGNALS] = "signal handlers nest deeper than 6, or switch between coroutines",
 		[FXT_LOSS_SIZE] = "a record is larger than a chunk",
 		[FXT_LOSS_OVERWRITTEN] = "the ring keeps the newest",
 		[FXT_LOSS_STATE] = "there is no memory for the state of one more thread",

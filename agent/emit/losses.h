@@ -10,6 +10,10 @@
 /* Counts a record that could not be written; `why` is below FXT_DROP_COUNT. */
 void fxt_thread_dropped(struct fxt_thread *thread, enum fxt_loss why);
 
+/* Ends an emission whose lane was taken from it: a signal handler had switched to other code, and it was
+ * taken for one that was left for good. Counts the call that it was about, if `events` is 1. */
+FXT_COLD void fxt_thread_overtaken(struct fxt_thread *thread, unsigned events);
+
 /* Adds `records` to the count of this cause for the process as a whole, which is in the durable area.
  * `last_ns` is the time of the last of them. */
 void fxt_agent_count(enum fxt_loss why, uint64_t records, uint64_t last_ns);

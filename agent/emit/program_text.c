@@ -115,11 +115,13 @@ static void put_log(struct fxt_thread *thread, uint64_t now_ns, const char *byte
 		return;
 	at[fxt_words_of(count) - 1] = 0;
 	memcpy(at, bytes, count);
-	lane = thread->lane - 1;
+	lane = fxt_lane_of(thread, at);
+	if (!lane)
+		return;
 	words = (size_t)(at - lane->at) + fxt_words_of(count);
 	header = fxt_record_type(FXT_RECORD_LOG) | fxt_log_bytes(count) | fxt_log_thread(thread->index);
 	fxt_lane_commit(lane, lane->at, words, header);
-	fxt_close_lane(thread, lane, 0);
+	fxt_close_lane(lane, 0);
 }
 
 /* Records the text that was gathered. An empty line is not recorded. */

@@ -98,10 +98,9 @@ static void has_met_no_room(struct fxt_thread *thread)
 void fxt_thread_dropped(struct fxt_thread *thread, enum fxt_loss why)
 {
 	uint64_t now_ns = thread->last_ns ? thread->last_ns : fxt_clock_kernel_ns();
-	struct fxt_lane *lane = thread->lane;
-
 	/* Counters are in the storage: see fxt_is_interrupted(). */
-	fxt_lane_raise(thread, lane);
+	struct fxt_lane *lane = fxt_lane_raise(thread, FXT_LANE_CALL);
+
 	if (why != FXT_LOSS_ROOM || !thread->pages.count) {
 		/* In the child of a fork this may be all that its trace says. */
 		if (fxt_agent_file())
@@ -117,7 +116,13 @@ void fxt_thread_dropped(struct fxt_thread *thread, enum fxt_loss why)
 	fxt_agent_lost(why, now_ns);
 	if (why == FXT_LOSS_ROOM && thread->ready)
 		has_met_no_room(thread);
-	fxt_lane_lower(thread, lane);
+	fxt_lane_lower(lane);
+}
+
+void fxt_thread_overtaken(struct fxt_thread *thread, unsigned events)
+{
+	if (events)
+		fxt_thread_dropped(thread, FXT_LOSS_SIGNALS);
 }
 
 /* -- Records that are not calls ---------------------------------------------------------------- */
@@ -132,7 +137,7 @@ static bool put(struct fxt_thread *thread, const uint64_t *record, size_t words,
 	at = fxt_lane_place(lane, words);
 	memcpy(at + 1, record + 1, (words - 1) * FXT_WORD_BYTES);
 	fxt_lane_commit(lane, at, words, record[0]);
-	fxt_close_lane(thread, lane, 0);
+	fxt_close_lane(lane, 0);
 	return true;
 }
 
@@ -180,25 +185,6 @@ void fxt_thread_has_stack(struct fxt_thread *thread, uintptr_t low, size_t bytes
 		thread->stack.low = high - bytes;
 }
 
-/* Writes the thread's record to every lane that goes on in a chunk of the state's last thread. The caller has
- * blocked signals. */
-static void put_thread_record(struct fxt_thread *thread)
-{
-	struct fxt_lane *level = thread->lane, *lane;
-	uint64_t record[3];
-
-	if (!thread->index)
-		return;
-	fxt_encode_thread(record, 3, thread->index, thread->pid, thread->tid);
-	for (lane = thread->lanes; lane < thread->lanes + FXT_LANES; lane++) {
-		if (!atomic_load_explicit(&lane->hold, memory_order_relaxed))
-			continue;
-		thread->lane = lane;
-		fxt_thread_put(thread, record, 3);
-	}
-	thread->lane = level;
-}
-
 static bool may_filter(void)
 {
 	return fxt_agent.config.has_threshold || fxt_agent.config.filters_functions ||
@@ -220,7 +206,7 @@ static void make_ready(struct fxt_thread *thread)
 		thread->usual_ns = thread->usual_function_ns = 0;
 	thread->ready = true;
 	fxt_in_progress_shape(thread);
-	put_thread_record(thread);
+	fxt_lanes_put_thread(thread);
 	if (fxt_in_progress_add_page(thread, fxt_now(thread), false) && may_filter())
 		thread->counts.filtered =
 			show_counter(thread, FILTERED_SLOT, FXT_STR_filtered, thread->pages.none[0]);
@@ -293,7 +279,7 @@ void fxt_thread_begins_again(struct fxt_thread *thread)
 static uint64_t usual_ns(bool is_looked_at)
 {
 	const struct fxt_config *config = &fxt_agent.config;
-	uint64_t ns = config->triggers.most_ns;
+	uint64_t ns = config->triggers.most_ns < FXT_SWITCH_NS ? config->triggers.most_ns : FXT_SWITCH_NS;
 
 	if (config->explain_ns && config->explain_ns < ns)
 		ns = config->explain_ns;
@@ -348,8 +334,7 @@ static void end_life(struct fxt_thread *thread)
 {
 	uint32_t i;
 
-	fxt_agent_count(FXT_LOSS_SIGNALS, fxt_lanes_left(thread->lanes, thread->lane), thread->last_ns);
-	thread->lane = thread->lanes;
+	fxt_agent_count(FXT_LOSS_SIGNALS, fxt_lanes_left(thread), thread->last_ns);
 	fxt_in_progress_close_all(thread);
 	fxt_parts_thread_is_gone(thread);
 	thread->held_top = thread->held;

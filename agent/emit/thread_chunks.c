@@ -182,7 +182,7 @@ static void settle_offers(void)
 	if (!wanted || !barrier_everywhere())
 		return;
 	for (i = 0; i < wanted; i++)
-		if (*(struct fxt_lane *volatile *)&offers.list[i].thread->lane <= offers.list[i].lane)
+		if (!*(volatile uint8_t *)&offers.list[i].lane->raised_for)
 			offers.list[offers.count++] = offers.list[i];
 }
 

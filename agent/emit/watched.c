@@ -13,6 +13,7 @@
 #include "function.h"
 #include "held_locks.h"
 #include "in_progress.h"
+#include "nesting.h"
 
 static bool is_slow(uint64_t duration_ns)
 {
@@ -50,6 +51,12 @@ uint64_t *fxt_room_left(struct fxt_thread *thread, uint64_t start_ns, uint64_t e
 		start_ns = fxt_in_progress_start_in_child(thread, end_ns);
 	if (end_ns - start_ns < fxt_agent.config.threshold_ns[category])
 		return leave_out(thread, end_ns);
+	if (end_ns - start_ns >= FXT_SWITCH_NS && !fxt_call_nests(thread, start_ns, end_ns)) {
+		fxt_in_progress_settle(thread);
+		fxt_thread_dropped(thread, FXT_LOSS_SIGNALS);
+		fxt_deferred_after(thread, end_ns);
+		return NULL;
+	}
 	return fxt_room_kept(thread, start_ns, end_ns, words);
 }
 
@@ -146,8 +153,8 @@ static uint32_t stack_of(struct fxt_thread *thread, uint64_t header, uint64_t en
 /* NOLINTNEXTLINE(misc-no-recursion): see fxt_commit(). */
 void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header)
 {
-	struct fxt_lane *lane = thread->lane - 1;
-	uint64_t start_ns = lane->at[1], end_ns = at[-1], ns = end_ns - start_ns;
+	struct fxt_lane *lane = fxt_lane_of(thread, at);
+	uint64_t start_ns = lane ? lane->at[1] : 0, end_ns = at[-1], ns = end_ns - start_ns;
 	bool is_latest = end_ns == thread->last_ns;
 	unsigned explained = 0;
 	uint32_t stack = 0;
@@ -156,6 +163,12 @@ void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header
 	size_t bytes;
 	unsigned i;
 
+	if (!lane) {
+		fxt_thread_overtaken(thread, 1);
+		fxt_in_progress_settle(thread);
+		return;
+	}
+	fxt_lane_goes_on(lane);
 	/* Only calls are explained and meet triggers. */
 	if (fxt_get_event_type(header) != FXT_EVENT_DURATION_COMPLETE) {
 		fxt_commit_as(thread, at, header, 1);

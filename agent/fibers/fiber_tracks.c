@@ -132,10 +132,9 @@ void fxt_fiber_give_slot(struct fxt_thread *thread, struct fxt_fiber *fiber, str
 void fxt_fiber_show(struct fxt_thread *thread, const struct fxt_fiber *fiber,
 		    const struct fxt_fiber_call *call)
 {
-	struct fxt_lane *lane = thread->lane;
+	struct fxt_lane *lane = fxt_lane_raise(thread, FXT_LANE_EXTRA);
 	uint64_t *slot;
 
-	fxt_lane_raise(thread, lane);
 	slot = call->slot;
 	if (slot && fiber->generation == generation()) {
 		slot[1] = call->start_ns;
@@ -145,18 +144,17 @@ void fxt_fiber_show(struct fxt_thread *thread, const struct fxt_fiber *fiber,
 					 fxt_event_type(FXT_EVENT_DURATION_BEGIN) | fxt_event_args(1) |
 					 call->names);
 	}
-	fxt_lane_lower(thread, lane);
+	fxt_lane_lower(lane);
 }
 
 void fxt_fiber_hide(struct fxt_thread *thread, const struct fxt_fiber *fiber,
 		    const struct fxt_fiber_call *call)
 {
-	struct fxt_lane *lane = thread->lane;
+	struct fxt_lane *lane = fxt_lane_raise(thread, FXT_LANE_EXTRA);
 
-	fxt_lane_raise(thread, lane);
 	if (call->slot && fiber->generation == generation())
 		set_header(call->slot, fxt_filler(FXT_FIBER_SLOT_WORDS));
-	fxt_lane_lower(thread, lane);
+	fxt_lane_lower(lane);
 }
 
 void fxt_fibers_after_rewrite(void)

@@ -258,7 +258,7 @@ static inline struct fxt_thread *fxt_enter_first(enum fxt_category category)
 							   arguments_);					\
 					return result_;							\
 				}									\
-				fxt_quick_leave(thread_, &spot_);					\
+				fxt_quick_leave(&spot_);					\
 				fxt_in_progress_end_slow(thread_, open_, end_ns_);			\
 			} else if (FXT_LIKELY(!fxt_self_ending) &&					\
 				   FXT_LIKELY(fxt_drop(thread_, open_))) {				\

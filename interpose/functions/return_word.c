@@ -14,6 +14,17 @@ static bool has_word(struct fxt_thread *thread, const struct fxt_in_progress *en
 	       fxt_in_progress_function(entry);
 }
 
+/* Returns the last entry of a function with this return word, or NULL. */
+static struct fxt_in_progress *last_with(struct fxt_thread *thread, uintptr_t return_word)
+{
+	struct fxt_in_progress *entry;
+
+	for (entry = thread->open; entry > fxt_in_progress_entries(thread); entry--)
+		if (has_word(thread, entry - 1, return_word))
+			return entry - 1;
+	return NULL;
+}
+
 /* Ends the functions that were left by longjmp or an exception before this one is entered. A return word that
  * has no thunk has been written to by another call than the function whose return word it was. */
 static void drop_stale(struct fxt_thread *thread, uintptr_t return_word, uintptr_t address, bool is_tail)
@@ -23,7 +34,7 @@ static void drop_stale(struct fxt_thread *thread, uintptr_t return_word, uintptr
 	if (return_word >= open[-1].frame)
 		fxt_in_progress_drop_stale(thread, return_word, address, address, fxt_now(thread));
 	while (!is_tail && has_word(thread, thread->open - 1, return_word))
-		fxt_in_progress_close_above(thread, thread->open - 2);
+		fxt_in_progress_close_last(thread);
 	if (thread->open != open)
 		thread->filtered.hidden = 0;
 }
@@ -80,14 +91,12 @@ void fxt_return_word_enter(struct fxt_thread *thread, uintptr_t *return_word, ui
 
 void fxt_return_word_leave(struct fxt_thread *thread, uintptr_t return_word)
 {
-	struct fxt_in_progress *entry = thread->open - 1;
+	struct fxt_in_progress *entry;
 
 	if (fxt_fiber_is_near(thread, return_word) && fxt_fiber_leave_word(thread, return_word))
 		return;
-	entry = thread->open - 1;
-	while (entry >= fxt_in_progress_entries(thread) && !has_word(thread, entry, return_word))
-		entry--;
-	if (entry < fxt_in_progress_entries(thread))
+	entry = last_with(thread, return_word);
+	if (!entry)
 		return;
 	/* Functions further in were left by longjmp or an exception. */
 	if (thread->open - 1 != entry)
@@ -95,8 +104,8 @@ void fxt_return_word_leave(struct fxt_thread *thread, uintptr_t return_word)
 	thread->filtered.hidden = 0;
 	if (thread->deep_count)
 		fxt_in_progress_set_deep_count(thread, 0);
-	while (has_word(thread, thread->open - 1, return_word))
-		fxt_function_exit(thread, return_word, thread->open[-1].function);
+	for (; entry; entry = last_with(thread, return_word))
+		fxt_function_exit(thread, return_word, entry->function);
 }
 
 #endif

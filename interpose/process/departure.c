@@ -24,9 +24,11 @@ static void put_event(struct fxt_departure *departure, const char *refusal, uint
 			   4 + fxt_words_of(path_bytes) + fxt_words_of(argv_bytes) + refusal_words);
 	if (!at)
 		return;
-	departure->lane = thread->lane - 1;
-	departure->record = departure->lane->at;
-	departure->serial = departure->lane->serial;
+	departure->lane = fxt_lane_of(thread, at);
+	if (departure->lane) {
+		departure->record = departure->lane->at;
+		departure->serial = departure->lane->serial;
+	}
 	at = path_bytes ? fxt_put_text(at, path_name, path, path_bytes) : fxt_put_int(at, FXT_STR_fd, fd);
 	at = fxt_put_argv(at, argv, argv_bytes);
 	if (refusal)
@@ -39,9 +41,8 @@ static void put_event(struct fxt_departure *departure, const char *refusal, uint
 static void take_event_back(const struct fxt_departure *departure)
 {
 	struct fxt_thread *thread = departure->thread;
-	struct fxt_lane *raised = thread->lane, *lane = departure->lane;
+	struct fxt_lane *raised = fxt_lane_raise(thread, FXT_LANE_EXTRA), *lane = departure->lane;
 
-	fxt_lane_raise(thread, raised);
 	/* Another thread may take the chunk away, but not from a lane that is raised and has room. */
 	if (lane == raised && lane->serial == departure->serial && fxt_lane_has(lane, 1)) {
 		atomic_store_explicit((_Atomic uint64_t *)departure->record,
@@ -49,7 +50,7 @@ static void take_event_back(const struct fxt_departure *departure)
 				      memory_order_release);
 		lane->events--;
 	}
-	fxt_lane_lower(thread, raised);
+	fxt_lane_lower(raised);
 }
 
 static void tell(struct fxt_departure *departure, const char *refusal, uint64_t names, uint64_t path_name,

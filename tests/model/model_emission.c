@@ -123,8 +123,9 @@ static void check_instant(const struct fxt_thread *thread)
 {
 	const struct fxt_lane *lane;
 
-	for (lane = thread->lanes; lane < thread->lane && lane < thread->lanes + FXT_LANES; lane++) {
-		uint64_t hold = atomic_load_explicit(&lane->hold, memory_order_acquire), word = 0;
+	for (lane = thread->lanes; lane < thread->lanes + FXT_LANES; lane++) {
+		uint64_t hold = lane->raised_for ? atomic_load_explicit(&lane->hold, memory_order_acquire) : 0,
+			 word = 0;
 		const uint64_t *place = *(uint64_t *const volatile *)&lane->at, *at = place, *end = lane->end;
 		unsigned records = 0;
 		bool is_well = true;
@@ -138,10 +139,9 @@ static void check_instant(const struct fxt_thread *thread)
 		atomic_thread_fence(memory_order_acquire);
 		if (!is_well && atomic_load_explicit(&lane->hold, memory_order_relaxed) == hold &&
 		    *(uint64_t *const volatile *)&lane->at == place)
-			model_fail("at an instruction, lane %ld of level %ld, whose place is %ld words "
-				   "before the chunk's end: %#lx",
-				   (long)(lane - thread->lanes), (long)(thread->lane - thread->lanes),
-				   (long)(end - place), (unsigned long)word);
+			model_fail("at an instruction, lane %ld, whose place is %ld words before the chunk's "
+				   "end: %#lx",
+				   (long)(lane - thread->lanes), (long)(end - place), (unsigned long)word);
 	}
 }
 

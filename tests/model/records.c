@@ -262,7 +262,7 @@ static size_t raw_words(struct model_worker *worker, const struct fxt_lane *lane
 /* Writes a raw record, which readers step over. */
 static void write_raw(struct fxt_thread *thread, struct model_worker *worker)
 {
-	size_t words = raw_words(worker, thread->lane), i;
+	size_t words = raw_words(worker, fxt_lane_next(thread)), i;
 	uint64_t id = begin(worker, MODEL_RAW, words), record[FXT_RECORD_MAX_WORDS];
 
 	if (!id)

@@ -1,0 +1,14 @@
+/* Slices of a thread nest. Calls nest by themselves, unless a signal handler switches between coroutines in the
+ * middle of them: then one begins within another and ends after it.
+ */
+#ifndef FXT_NESTING_H
+#define FXT_NESTING_H
+
+#include "agent/base/agent.h"
+
+/* Returns whether the slice of a call from start_ns to end_ns nests with those of the thread's latest calls
+ * that took FXT_SWITCH_NS or longer, and notes it for those that end later. The latest FXT_LONG_CALLS are
+ * known. Any context. */
+bool fxt_call_nests(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns);
+
+#endif
