@@ -1,12 +1,12 @@
 /* See call_stack.h. Writes the records about nodes and modules. */
 #include "call_stack.h"
 
-#include <link.h>
 #include <string.h>
 #include <sys/auxv.h>
 
 #include "agent/base/stack.h"
 #include "agent/stacks/code.h"
+#include "agent/stacks/load_number.h"
 #include "agent/stacks/stack_nodes.h"
 #include "held_locks.h"
 #include "losses.h"
@@ -58,18 +58,13 @@ void fxt_call_stacks_start(void)
 	else if (fxt_agent.config.stacks)
 		length = fxt_sys_readlink("/proc/self/exe", program_path, sizeof(program_path) - 1);
 	program_path[length > 0 ? length : 0] = '\0';
+	fxt_load_numbers_start();
 }
 
 void fxt_call_stacks_again(void)
 {
 	atomic_fetch_add(&round_number, 1);
 	atomic_store(&durable_words, 0);
-}
-
-void fxt_call_stacks_unloaded(void)
-{
-	if (fxt_agent.config.stacks)
-		fxt_code_unloaded();
 }
 
 /* Walks from the function outwards whose frame is `own`. This is a function of its own, because a short stack
@@ -175,7 +170,7 @@ static uint64_t *put_type(uint64_t *at, uint64_t type)
  * as far as the directory is still the same. Returns the length. */
 static size_t path_of(const struct fxt_code_module *module, char out[PATH_BYTES])
 {
-	const char *path = module->is_program ? program_path : module->map->l_name;
+	const char *path = module->path_bytes ? module->path : program_path;
 	size_t bytes = strnlen(path, PATH_BYTES), used = 0;
 
 	if (*path != '/' && strchr(path, '/') && !fxt_is_filtered() &&
@@ -208,10 +203,7 @@ static __attribute__((noinline)) void tell_module(const struct telling *telling,
 		*at = record + 3;
 	size_t bytes;
 
-	/* A module that is gone was told when its first node was, if there was room. Its path was the
-	 * loader's, and is gone too. */
-	if (is_told(telling->thread, &module->told) ||
-	    atomic_load_explicit(&module->is_gone, memory_order_relaxed))
+	if (is_told(telling->thread, &module->told))
 		return;
 	bytes = path_of(module, (char *)at);
 	memset((char *)at + bytes, 0, -bytes % FXT_WORD_BYTES);
@@ -226,7 +218,7 @@ static __attribute__((noinline)) void tell_module(const struct telling *telling,
 static __attribute__((noinline)) void tell_node(const struct telling *telling, uint32_t number)
 {
 	struct fxt_stack_node *node = fxt_stack_node(number);
-	uintptr_t place = fxt_stack_node_place(node);
+	uintptr_t place = node->place;
 	uint64_t record[NODE_WORDS], *at = put_type(record + 3, FXT_STR_frame);
 	unsigned arguments = 2;
 
@@ -243,7 +235,7 @@ static __attribute__((noinline)) void tell_node(const struct telling *telling, u
 		arguments++;
 		place -= fxt_code_module(node->module)->bias;
 	}
-	at = fxt_put_uint(at, FXT_STR_offset, node->key ? place - 1 : 0);
+	at = fxt_put_uint(at, FXT_STR_offset, node->place ? place - 1 : 0);
 	put_object(telling, record, at, FXT_STACK_ID + number, 0, arguments, &node->told);
 }
 

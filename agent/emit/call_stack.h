@@ -56,7 +56,4 @@ void fxt_call_stacks_start(void);
 /* Called in the child of a fork, and when recording begins again: the trace has no record yet. */
 void fxt_call_stacks_again(void);
 
-/* Called after libraries may have been unloaded. */
-void fxt_call_stacks_unloaded(void);
-
 #endif

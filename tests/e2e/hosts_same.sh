@@ -154,6 +154,7 @@ host_unmaps
 host_ranges
 host_ranges fill
 makes_code none 10
+made_list 20
 by_hand 20
 many_functions 20 100
 inlined
