@@ -20,7 +20,7 @@ enum {
 	HEADER_BYTES = 4096,            /* a module's first page has its program headers */
 	PATH_MOST = 1024,               /* longer paths are cut */
 	PATHS_BYTES = 4 << 20,          /* all paths together; modules that need more find no room */
-	TABLE_MOST = 1024,              /* the part of an unwind table that tells a module without a build id */
+	TABLE_MOST = 1024,              /* as much of its unwind table tells a module without a build id */
 };
 
 struct modules {

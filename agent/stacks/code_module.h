@@ -31,7 +31,7 @@ struct fxt_code_module {
 	uintptr_t bias;                 /* how far the module lies in memory from its own addresses */
 	/* the loader's entry, as it was at first. It is compared only: the program may have unloaded it */
 	const struct link_map *map;
-	const char *path;               /* a copy of the loader's, which may be relative; empty: the program */
+	const char *path;               /* the loader's, which may be relative; empty: the program */
 	size_t path_bytes;
 	/* where its unwind tables are (struct fxt_unwind_tables); NULL: it has none */
 	const uint8_t *table_header, *table_low, *table_high;

@@ -47,13 +47,14 @@ static bool is_number_of_load(size_t place)
 static size_t readable_bytes(void)
 {
 	const struct link_map *object = fxt_loaded_first();
-	size_t bytes = ENTRY_BYTES, at;
+	size_t bytes = ENTRY_BYTES, left;
 	unsigned count;
 
 	for (count = 0; object && count < NUMBER_MOST; count++, object = object->l_next) {
-		for (at = FXT_PAGE_BYTES - (uintptr_t)object % FXT_PAGE_BYTES; at < bytes; at += FXT_PAGE_BYTES)
-			if (!fxt_sys_can_read((uintptr_t)object + at))
-				bytes = at;
+		/* An entry lies on two pages at most. */
+		left = FXT_PAGE_BYTES - (uintptr_t)object % FXT_PAGE_BYTES;
+		if (left < bytes && !fxt_sys_can_read((uintptr_t)object + left))
+			bytes = left;
 		if (object == last_lasting)
 			break;
 	}
