@@ -76,6 +76,10 @@ AGENT_SOURCES = \
 	agent/descriptors/unix_peer.h \
 	agent/stacks/code.c \
 	agent/stacks/code.h \
+	agent/stacks/code_module.c \
+	agent/stacks/code_module.h \
+	agent/stacks/load_number.c \
+	agent/stacks/load_number.h \
 	agent/stacks/return_thunk.c \
 	agent/stacks/return_thunk.h \
 	agent/stacks/return_thunk_count.h \

@@ -61,6 +61,7 @@ APART static void look(unsigned least)
 	const uintptr_t *own = __builtin_frame_address(0);
 	struct fxt_frame at = {own[1], (uintptr_t)(own + 2), own[0]};
 	struct stack all = {.count = 0};
+	struct fxt_code_latest latest = {0};
 	struct fxt_code code;
 	int i;
 
@@ -69,7 +70,7 @@ APART static void look(unsigned least)
 	for (i = 1; i < all.count; i++, compared++) {
 		ck_assert_msg(at.place == all.places[i], "frame %d: %#lx and not %#lx", i, at.place,
 			      all.places[i]);
-		code = fxt_code_at(at.place);
+		code = fxt_code_at(at.place, &latest);
 		frames_of_library += code.module != fxt_code_own();
 		if (code.how != FXT_UNWIND_RULE || !fxt_unwind_step(&code.rule, UINTPTR_MAX, &at))
 			break;

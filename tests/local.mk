@@ -59,8 +59,8 @@ tests_check_heap_sample_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_heap_sample_LDADD = $(CHECK_LIBS) -lm
 tests_check_labels_SOURCES = tests/check_labels.c agent/objects/label_table.c agent/base/growing_table.c
 tests_check_labels_CPPFLAGS = $(FXT_CPPFLAGS)
-tests_check_unwind_SOURCES = tests/check_unwind.c agent/base/growing_table.c agent/stacks/code.c \
-	agent/stacks/unwind.c
+tests_check_unwind_SOURCES = tests/check_unwind.c agent/base/growing_table.c agent/base/loaded.c \
+	agent/stacks/code.c agent/stacks/code_module.c agent/stacks/load_number.c agent/stacks/unwind.c
 tests_check_unwind_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_stream_SOURCES = tests/check_stream.c tests/stream_fixture.h agent/descriptors/byte_stream.c \
 	agent/descriptors/byte_stream_names.c
@@ -240,6 +240,8 @@ APPS_C = \
 	tests/apps/locks_memory \
 	tests/apps/losses \
 	tests/apps/lost_connections \
+	tests/apps/made_list \
+	tests/apps/ring_stacks \
 	tests/apps/makes_code \
 	tests/apps/objects \
 	tests/apps/objects_blocks \
@@ -300,13 +302,15 @@ tests/apps/count_io_fortified: APP_FLAGS = -O2
 # Frames of all kinds are what optimised code has.
 tests/apps/call_stacks: APP_FLAGS = -O2
 # Stacks go on behind code without unwind tables, though what calls it has no frame pointers.
-tests/apps/by_hand tests/apps/makes_code tests/apps/stuck: APP_FLAGS = -O2
+tests/apps/by_hand tests/apps/made_list tests/apps/makes_code tests/apps/ring_stacks tests/apps/stuck: \
+	APP_FLAGS = -O2
 # Programs whose faults a report names by lines of source.
 tests/apps/leaks tests/apps/locks_itself tests/apps/peaks: APP_FLAGS = -O2 -g
 $(filter tests/apps/count_%,$(APPS_C)): tests/apps/counts.h tests/apps/random.h tests/apps/unseen.h
 tests/apps/same_number \
 tests/apps/busy tests/apps/by_hand tests/apps/call_stacks tests/apps/call_trees tests/apps/descriptor_races \
 tests/apps/descriptors tests/apps/fiber_crowd tests/apps/fibers tests/apps/host_fds tests/apps/makes_code \
+tests/apps/made_list tests/apps/ring_stacks \
 tests/apps/host_number tests/apps/host_ranges tests/apps/host_unmaps tests/apps/inherits tests/apps/listens \
 tests/apps/nests \
 tests/apps/host_filtered tests/apps/host_killed_ending \
@@ -317,7 +321,7 @@ tests/apps/throng: \
 	tests/apps/random.h tests/apps/unseen.h
 tests/apps/awaits tests/apps/burns tests/apps/busy tests/apps/by_hand tests/apps/call_trees \
 	tests/apps/causes tests/apps/coroutines tests/apps/ends tests/apps/fiber_crowd tests/apps/fibers \
-	tests/apps/makes_code \
+	tests/apps/made_list tests/apps/makes_code tests/apps/ring_stacks \
 	tests/apps/follow_fork tests/apps/handlers tests/apps/jumps tests/apps/just_returned \
 	tests/apps/parents \
 	tests/apps/locks_memory tests/apps/nests tests/apps/pools tests/apps/process tests/apps/progress \
@@ -472,6 +476,7 @@ E2E_TESTS = \
 	tests/e2e/serve.sh \
 	tests/e2e/slow.sh \
 	tests/e2e/stacks.sh \
+	tests/e2e/stacks_change.sh \
 	tests/e2e/snapshot.sh \
 	tests/e2e/streams.sh \
 	tests/e2e/texts.sh \

@@ -218,6 +218,8 @@ WITNESS_FILES = \
 	tools/witness/witness_blocked.h \
 	tools/witness/witness_stacks.c \
 	tools/witness/witness_stacks.h \
+	tools/witness/witness_switches.c \
+	tools/witness/witness_switches.h \
 	tools/witness/witness_trace.c \
 	tools/witness/witness_trace.h
 

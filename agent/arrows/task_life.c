@@ -71,6 +71,8 @@ void fxt_task_thread_begins(struct fxt_thread *thread, uint64_t at_ns, uint32_t 
 	at = fxt_put_stack(at, FXT_STR_stack, stack);
 	arguments += stack != 0;
 	thread->life = commit(thread, at, NAMES(pthread, thread), arguments);
+	/* It is the stack of the thread that made this one, which has told it in its own chunk. */
+	fxt_call_stack_tell(thread, stack);
 }
 
 /* Reads the calling thread's name. Returns its length, or 0 if it is not known. */

@@ -2,6 +2,7 @@
 #include "fd_slots.h"
 
 #include "agent/base/stack.h"
+#include "agent/emit/call_stack.h"
 #include "writer/fxt_encode.h"
 
 enum {
@@ -342,6 +343,16 @@ void fxt_fd_slot_add(struct fxt_thread *thread, int fd, uint64_t name, const cha
 size_t fxt_fd_slot_words(const uint64_t *slot)
 {
 	return (size_t)(end_of_arguments(slot, slot[0]) - slot) + 1;
+}
+
+uint32_t fxt_fd_slot_stack(const uint64_t *slot)
+{
+	const uint64_t *at = slot + 2 + FXT_INLINE_WORDS, *end = end_of_arguments(slot, slot[0]);
+
+	for (; at + 1 < end && fxt_get_arg_words(*at); at += fxt_get_arg_words(*at))
+		if (fxt_get_arg_type(*at) == FXT_ARG_POINTER && fxt_get_arg_name(*at) == FXT_STR_stack)
+			return (uint32_t)(at[1] - FXT_STACK_ID);
+	return 0;
 }
 
 void fxt_fd_slot_hide(uint64_t *slot)

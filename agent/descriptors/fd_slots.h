@@ -57,6 +57,9 @@ void fxt_fd_slots_stop(void);
 uint64_t *fxt_fd_slot_claim(struct fxt_thread *thread, int fd, uint64_t begin_ns, uint64_t id,
 			    struct fxt_lane **lane);
 
+/* Returns the stack that a slot's record names: a number; 0: none. */
+uint32_t fxt_fd_slot_stack(const uint64_t *slot);
+
 /* Returns where the arguments of a slot's record begin. */
 static inline uint64_t *fxt_fd_slot_arguments(uint64_t *slot)
 {

@@ -148,7 +148,7 @@ static uint64_t put_begin(struct fxt_thread *thread, int fd, uint64_t now_ns, ui
 	unsigned arguments;
 
 	if (id && put_in_slot(thread, fd, now_ns, call_names, names, detail, id, stack)) {
-		fxt_call_stack_tell(thread, stack);
+		fxt_call_stack_tell_for_good(thread, stack);
 		return id;
 	}
 	at = fxt_reserve_extra(thread, now_ns, words);
@@ -213,10 +213,10 @@ static void drop_begin(struct fxt_thread *thread, const struct fxt_fd_taken *was
 }
 
 /* Begins the emission of an end with `words` words of arguments. If the begin is in a slot, it is moved in
- * front of the end, and *names gets its category and name. Returns where the arguments go, or NULL if there
- * is no room. */
+ * front of the end, *names gets its category and name, and *stack the stack that it names. Returns where the
+ * arguments go, or NULL if there is no room. */
 static uint64_t *reserve_with_begin(struct fxt_thread *thread, uint64_t now_ns, size_t words, uint64_t id,
-				    const struct fxt_fd_taken *was, uint64_t *names)
+				    const struct fxt_fd_taken *was, uint64_t *names, uint32_t *stack)
 {
 	struct fxt_lane *lane = fxt_open_lane(
 		thread, FXT_FD_SLOT_WORDS + FXT_LANE_SLACK_WORDS + FXT_FRAME_WORDS + words + 1, false);
@@ -229,8 +229,10 @@ static uint64_t *reserve_with_begin(struct fxt_thread *thread, uint64_t now_ns, 
 	slot = take_slot(was, id);
 	if (slot && slot[1] >= now_ns)
 		now_ns = slot[1] + 1;
-	if (slot)
+	if (slot) {
+		*stack = fxt_fd_slot_stack(slot);
 		*names = move_begin(lane, slot);
+	}
 	return fxt_begin_record(thread, fxt_lane_place(lane, words + 1 + fxt_frame_words(thread)), now_ns);
 }
 
@@ -239,13 +241,14 @@ static void put_end(struct fxt_thread *thread, uint64_t now_ns, uint64_t names, 
 		    const struct fxt_fd_taken *was, bool is_all)
 {
 	bool has_bytes = is_all && has_counted(was, names);
+	uint32_t stack = 0;
 	uint64_t *at;
 
 	/* The clocks of two threads differ by a little, and no lifetime may end before it began. */
 	if (now_ns <= was->begin_ns)
 		now_ns = was->begin_ns + 1;
 	if (fxt_fd_slots_on)
-		at = reserve_with_begin(thread, now_ns, 4, id, was, &names);
+		at = reserve_with_begin(thread, now_ns, 4, id, was, &names, &stack);
 	else
 		at = fxt_async_reserve_end(thread, now_ns, 4, id);
 	if (!at)
@@ -255,6 +258,7 @@ static void put_end(struct fxt_thread *thread, uint64_t now_ns, uint64_t names, 
 		at = fxt_put_uint(at, FXT_STR_written_bytes, was->written_bytes);
 	}
 	fxt_async_commit_end(thread, at, id, names, has_bytes ? 2 : 0);
+	fxt_call_stack_tell(thread, stack);
 }
 
 /* Category and name of the lifetime that connect() begins. */

@@ -1,12 +1,12 @@
 /* See call_stack.h. Writes the records about nodes and modules. */
 #include "call_stack.h"
 
-#include <link.h>
 #include <string.h>
 #include <sys/auxv.h>
 
 #include "agent/base/stack.h"
 #include "agent/stacks/code.h"
+#include "agent/stacks/load_number.h"
 #include "agent/stacks/stack_nodes.h"
 #include "held_locks.h"
 #include "losses.h"
@@ -17,6 +17,8 @@
 enum {
 	/* Words of the durable area that these records may take, and what they leave free behind them. */
 	DURABLE_WORDS = 8192,
+	/* and those of events that are not overwritten, all the same */
+	DURABLE_WORDS_FOR_GOOD = 2 * DURABLE_WORDS,
 	DURABLE_RESERVE_WORDS = 2048,
 	PATH_BYTES = 1024,              /* longer paths are cut */
 	NODE_WORDS = 3 + 1 + 2 + 2 + 2,
@@ -58,18 +60,13 @@ void fxt_call_stacks_start(void)
 	else if (fxt_agent.config.stacks)
 		length = fxt_sys_readlink("/proc/self/exe", program_path, sizeof(program_path) - 1);
 	program_path[length > 0 ? length : 0] = '\0';
+	fxt_load_numbers_start();
 }
 
 void fxt_call_stacks_again(void)
 {
 	atomic_fetch_add(&round_number, 1);
 	atomic_store(&durable_words, 0);
-}
-
-void fxt_call_stacks_unloaded(void)
-{
-	if (fxt_agent.config.stacks)
-		fxt_code_unloaded();
 }
 
 /* Walks from the function outwards whose frame is `own`. This is a function of its own, because a short stack
@@ -103,9 +100,9 @@ static uint64_t in_chunk(struct fxt_thread *thread)
 /* Returns whether records go to the durable area now. That takes a lock and system calls, for which nobody
  * waits that waits for the thread's own locks. The area may be full, and after the file was rewritten it is
  * no longer the trace's. A handler that has forked meanwhile may have left us in a child without a file. */
-static bool is_durable_now(struct fxt_thread *thread)
+static bool is_durable_now(struct fxt_thread *thread, uint32_t most_words)
 {
-	return atomic_load_explicit(&durable_words, memory_order_relaxed) < DURABLE_WORDS &&
+	return atomic_load_explicit(&durable_words, memory_order_relaxed) < most_words &&
 	       !fxt_agent.buffer.tail_offset && !fxt_holds_lock(thread) && fxt_agent_file();
 }
 
@@ -114,16 +111,19 @@ struct telling {
 	struct fxt_thread *thread;
 	/* the records go to the durable area or nowhere, as in the middle of an emission */
 	bool is_durable_alone;
+	uint32_t most_words;            /* of the durable area, for all records */
 	uint64_t good;                  /* for_good() when it began */
 };
 
 /* Returns whether the record need not be written. One that is in the present chunk alone is written again
  * when it can be durable, because the records of what it has called will be. */
-static bool is_told(struct fxt_thread *thread, _Atomic uint64_t *told)
+static bool is_told(const struct telling *telling, _Atomic uint64_t *told)
 {
+	struct fxt_thread *thread = telling->thread;
 	uint64_t how = atomic_load_explicit(told, memory_order_relaxed);
 
-	return how == for_good() || (how && how == in_chunk(thread) && !is_durable_now(thread));
+	return how == for_good() || (how && how == in_chunk(thread) &&
+				      !is_durable_now(thread, telling->most_words));
 }
 
 /* Writes a record and notes that it is told. What is noted was read before the record is written: a handler
@@ -133,7 +133,7 @@ static void put(const struct telling *telling, const uint64_t *record, size_t wo
 {
 	struct fxt_thread *thread = telling->thread;
 	uint64_t chunk = in_chunk(thread);
-	bool is_durable = is_durable_now(thread);
+	bool is_durable = is_durable_now(thread, telling->most_words);
 
 	if (is_durable) {
 		is_durable = fxt_storage_durable(fxt_agent.storage, record, words, DURABLE_RESERVE_WORDS);
@@ -142,7 +142,7 @@ static void put(const struct telling *telling, const uint64_t *record, size_t wo
 		 * parent's area that had no room. */
 		if (is_durable || telling->good == for_good())
 			atomic_fetch_add_explicit(&durable_words,
-						  is_durable ? (unsigned)words : DURABLE_WORDS,
+						  is_durable ? (unsigned)words : DURABLE_WORDS_FOR_GOOD,
 						  memory_order_relaxed);
 	}
 	if (!is_durable && (telling->is_durable_alone || !fxt_thread_put_extra(thread, record, words)))
@@ -175,7 +175,7 @@ static uint64_t *put_type(uint64_t *at, uint64_t type)
  * as far as the directory is still the same. Returns the length. */
 static size_t path_of(const struct fxt_code_module *module, char out[PATH_BYTES])
 {
-	const char *path = module->is_program ? program_path : module->map->l_name;
+	const char *path = module->path_bytes ? module->path : program_path;
 	size_t bytes = strnlen(path, PATH_BYTES), used = 0;
 
 	if (*path != '/' && strchr(path, '/') && !fxt_is_filtered() &&
@@ -208,10 +208,7 @@ static __attribute__((noinline)) void tell_module(const struct telling *telling,
 		*at = record + 3;
 	size_t bytes;
 
-	/* A module that is gone was told when its first node was, if there was room. Its path was the
-	 * loader's, and is gone too. */
-	if (is_told(telling->thread, &module->told) ||
-	    atomic_load_explicit(&module->is_gone, memory_order_relaxed))
+	if (is_told(telling, &module->told))
 		return;
 	bytes = path_of(module, (char *)at);
 	memset((char *)at + bytes, 0, -bytes % FXT_WORD_BYTES);
@@ -226,11 +223,11 @@ static __attribute__((noinline)) void tell_module(const struct telling *telling,
 static __attribute__((noinline)) void tell_node(const struct telling *telling, uint32_t number)
 {
 	struct fxt_stack_node *node = fxt_stack_node(number);
-	uintptr_t place = fxt_stack_node_place(node);
+	uintptr_t place = node->place;
 	uint64_t record[NODE_WORDS], *at = put_type(record + 3, FXT_STR_frame);
 	unsigned arguments = 2;
 
-	if (is_told(telling->thread, &node->told))
+	if (is_told(telling, &node->told))
 		return;
 	if (node->caller) {
 		at = fxt_put_pointer(at, FXT_STR_parent, (const void *)(FXT_STACK_ID + node->caller));
@@ -243,15 +240,16 @@ static __attribute__((noinline)) void tell_node(const struct telling *telling, u
 		arguments++;
 		place -= fxt_code_module(node->module)->bias;
 	}
-	at = fxt_put_uint(at, FXT_STR_offset, node->key ? place - 1 : 0);
+	at = fxt_put_uint(at, FXT_STR_offset, node->place ? place - 1 : 0);
 	put_object(telling, record, at, FXT_STACK_ID + number, 0, arguments, &node->told);
 }
 
 /* Tells what is untold of a stack, its callers first: so the callers of what was told for good were. Begins
  * again if a handler has forked meanwhile. */
-static void tell(struct fxt_thread *thread, bool is_durable_alone, uint32_t stack)
+static void tell(struct fxt_thread *thread, bool is_durable_alone, uint32_t most_words, uint32_t stack)
 {
-	struct telling telling = {.thread = thread, .is_durable_alone = is_durable_alone};
+	struct telling telling = {
+		.thread = thread, .is_durable_alone = is_durable_alone, .most_words = most_words};
 	uint32_t untold[FXT_WALK_MOST + 1], count, node;
 
 	do {
@@ -271,7 +269,13 @@ static void tell(struct fxt_thread *thread, bool is_durable_alone, uint32_t stac
 void fxt_call_stack_tell(struct fxt_thread *thread, uint32_t stack)
 {
 	if (stack && fxt_agent_file())
-		tell(thread, false, stack);
+		tell(thread, false, DURABLE_WORDS, stack);
+}
+
+void fxt_call_stack_tell_for_good(struct fxt_thread *thread, uint32_t stack)
+{
+	if (stack && fxt_agent_file())
+		tell(thread, false, DURABLE_WORDS_FOR_GOOD, stack);
 }
 
 uint32_t fxt_call_stack_of(struct fxt_thread *thread, unsigned frames)
@@ -286,8 +290,8 @@ uint32_t fxt_call_stack_of(struct fxt_thread *thread, unsigned frames)
 		return 0;
 	/* The program may be killed, or a handler may leave by longjmp, as soon as an event names the
 	 * stack. */
-	if (fxt_agent.config.stacks && stack && is_durable_now(thread))
-		tell(thread, true, stack);
+	if (fxt_agent.config.stacks && stack && is_durable_now(thread, DURABLE_WORDS))
+		tell(thread, true, DURABLE_WORDS, stack);
 	return stack;
 }
 

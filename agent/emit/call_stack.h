@@ -38,6 +38,8 @@ FXT_COLD uint32_t fxt_call_stack(struct fxt_thread *thread);
 /* Writes what the trace does not have yet of a stack that an event names. May not be called during an
  * emission. Does nothing for 0. */
 FXT_COLD void fxt_call_stack_tell(struct fxt_thread *thread, uint32_t stack);
+/* Does the same for an event that a ring never overwrites: the durable area has room of its own for these. */
+FXT_COLD void fxt_call_stack_tell_for_good(struct fxt_thread *thread, uint32_t stack);
 
 /* Stores a stack as an argument at `at`, or nothing if it is 0. Returns where the next argument goes. */
 static inline uint64_t *fxt_put_stack(uint64_t *at, uint64_t name, uint32_t stack)
@@ -55,8 +57,5 @@ void fxt_call_stacks_start(void);
 
 /* Called in the child of a fork, and when recording begins again: the trace has no record yet. */
 void fxt_call_stacks_again(void);
-
-/* Called after libraries may have been unloaded. */
-void fxt_call_stacks_unloaded(void);
 
 #endif

@@ -3,6 +3,7 @@
 #include "agent/names/symbols.h"
 #include "filtered.h"
 #include "function.h"
+#include "losses.h"
 #include "trace_file.h"
 #include "writer/fxt_encode.h"
 
@@ -240,20 +241,21 @@ const struct fxt_function *fxt_function_next(size_t *slot)
 	return NULL;
 }
 
-/* Returns the name of a function, with its length in *bytes, and in *file the name of its file. The caller
- * holds the lock. */
-static const char *name_of(uintptr_t address, size_t *bytes, const char **file)
+/* Returns the name of a function, with its length in *bytes, and in *file the name of its file. Sets *is_cut
+ * if the file was cut off, and the name is only made. The caller holds the lock. */
+static const char *name_of(uintptr_t address, size_t *bytes, const char **file, bool *is_cut)
 {
 	const struct fxt_plt_call *call;
 	const char *name;
 
+	*is_cut = false;
 	if (fxt_is_plt_call(address)) {
 		call = fxt_plt_call(address);
 		*bytes = call->bytes;
 		*file = call->file;
 		return call->name;
 	}
-	name = fxt_symbol_name(address, bytes);
+	name = fxt_symbol_name(address, bytes, is_cut);
 	*file = fxt_symbol_file_name(address);
 	return name;
 }
@@ -281,7 +283,7 @@ static const struct fxt_function *find(uintptr_t address, enum use use)
 	size_t slot = fxt_function_slot(address), bytes;
 	const char *name, *file;
 	uint64_t mask;
-	bool may_enter;
+	bool may_enter, is_cut = false;
 
 	if (known)
 		return known;
@@ -298,7 +300,7 @@ static const struct fxt_function *find(uintptr_t address, enum use use)
 		if (there == address || there == ~address)
 			break;
 		if (there == (address | UNLOADED) &&
-		    is_named(function, name_of(address, &bytes, &file), bytes)) {
+		    is_named(function, name_of(address, &bytes, &file, &is_cut), bytes)) {
 			publish(function, address, use);
 			break;
 		}
@@ -313,7 +315,7 @@ static const struct fxt_function *find(uintptr_t address, enum use use)
 		note_part((size_t)(function - fxt_function_entry(0)));
 		function->number = atomic_fetch_add_explicit(&functions.count, 1, memory_order_relaxed) &
 				   (MOST_ENTRIES - 1);
-		name = name_of(address, &bytes, &file);
+		name = name_of(address, &bytes, &file, &is_cut);
 		function->name = name;
 		function->bytes = (uint16_t)(bytes < NAME_MAX_BYTES ? bytes : NAME_MAX_BYTES);
 		function->verdict = fxt_filter_decide(&fxt_function_filter, name, bytes, file) & 0xff;
@@ -330,6 +332,8 @@ static const struct fxt_function *find(uintptr_t address, enum use use)
 		break;
 	}
 	unlock_functions(mask);
+	if (is_cut && fxt_self)
+		fxt_thread_lacks(fxt_self, FXT_LOSS_UNNAMED);
 	return function;
 }
 

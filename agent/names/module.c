@@ -195,6 +195,8 @@ static long read_module(void *argument)
 		return 0;
 	module->file = file;
 	module->header = header;
+	module->is_cut = header.e_shnum &&
+			 !inside(&file, header.e_shoff, header.e_shnum * sizeof(Elf64_Shdr));
 	find_bias(module);
 	if (find_table(&file, &header, SHT_SYMTAB, &table) || find_table(&file, &header, SHT_DYNSYM, &table))
 		take_symbols(module, &file, &header, &table);

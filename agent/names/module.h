@@ -36,6 +36,7 @@ struct fxt_module {
 	size_t count;
 	const char *strings;
 	size_t strings_bytes;
+	bool is_cut;                    /* its file ends before its section headers, which are its end */
 	bool is_read;                   /* its file was read, as far as possible, for these mappings */
 	bool is_there;                  /* the present scan of /proc/self/maps has found it */
 	char name[64];

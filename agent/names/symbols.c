@@ -408,12 +408,13 @@ const char *fxt_symbol_text(uintptr_t address, size_t *bytes)
 	return text && *bytes ? text : NULL;
 }
 
-const char *fxt_symbol_name(uintptr_t address, size_t *bytes)
+const char *fxt_symbol_name(uintptr_t address, size_t *bytes, bool *is_cut)
 {
 	const char *text = fxt_symbol_text(address, bytes);
 	const struct fxt_module *module = module_at(address);
 
 	/* Whoever keeps the name needs no file, which may be cut off, or be another one. */
+	*is_cut = !text && module && (module->is_cut || find_symbol(module, address - module->bias));
 	if (text)
 		text = copy_of(text, bytes);
 	if (text)

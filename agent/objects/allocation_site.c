@@ -53,7 +53,7 @@ uintptr_t fxt_allocation_site(struct fxt_thread *thread, uint32_t stack, uintptr
 	uintptr_t place = 0;
 
 	for (; stack; stack = fxt_stack_node(stack)->caller) {
-		place = fxt_stack_node_place(fxt_stack_node(stack));
+		place = fxt_stack_node(stack)->place;
 		if (!place)
 			break;
 		kind = kind_at(thread, place);

@@ -3,9 +3,8 @@
 #include "stack_nodes.h"
 
 #include "agent/base/growing_table.h"
-#include "code.h"
 
-enum { HEAD_BITS = 13, HEADS = 1 << HEAD_BITS, GENERATION_SHIFT = 48 };
+enum { HEAD_BITS = 13, HEADS = 1 << HEAD_BITS, ADDRESS_BITS = 48 };
 
 struct table {
 	_Atomic uint32_t heads[HEADS];
@@ -20,10 +19,10 @@ struct fxt_stack_node *fxt_stack_node(uint32_t number)
 	return &((struct table *)atomic_load_explicit(&table.memory, memory_order_acquire))->nodes[number];
 }
 
-static _Atomic uint32_t *head_of(struct table *all, uint64_t key, uint32_t caller)
+static _Atomic uint32_t *head_of(struct table *all, uintptr_t place, uint32_t caller)
 {
-	/* The key is known long before the caller, for which the caller's own list has to be searched. */
-	uint64_t mixed = key * UINT64_C(0x9e3779b97f4a7c15) + caller * UINT64_C(0xbf58476d1ce4e5b9);
+	/* The address is known long before the caller, for which the caller's own list has to be searched. */
+	uint64_t mixed = place * UINT64_C(0x9e3779b97f4a7c15) + caller * UINT64_C(0xbf58476d1ce4e5b9);
 
 	return &all->heads[mixed >> (64 - HEAD_BITS)];
 }
@@ -35,7 +34,7 @@ static bool reaches(uint32_t number)
 						 (number + 1) * sizeof(struct fxt_stack_node));
 }
 
-static uint32_t make(struct table *all, _Atomic uint32_t *head, uint64_t key, uint32_t caller,
+static uint32_t make(struct table *all, _Atomic uint32_t *head, uintptr_t place, uint32_t caller,
 		     uint16_t module)
 {
 	uint32_t number, first = atomic_load_explicit(head, memory_order_relaxed);
@@ -48,7 +47,7 @@ static uint32_t make(struct table *all, _Atomic uint32_t *head, uint64_t key, ui
 	if (number >= FXT_STACK_NODES || !reaches(number))
 		return 0;
 	node = &all->nodes[number];
-	node->key = key;
+	node->place = place;
 	node->caller = caller;
 	node->module = module;
 	do
@@ -59,30 +58,29 @@ static uint32_t make(struct table *all, _Atomic uint32_t *head, uint64_t key, ui
 }
 
 /* Returns the number of the node of an address with this caller; 0: there is no room. */
-static uint32_t node_of(struct table *all, uint64_t key, uint32_t caller, uint16_t module)
+static uint32_t node_of(struct table *all, uintptr_t place, uint32_t caller, uint16_t module)
 {
-	_Atomic uint32_t *head = head_of(all, key, caller);
+	_Atomic uint32_t *head = head_of(all, place, caller);
 	const struct fxt_stack_node *node;
 	uint32_t number;
 
 	for (number = atomic_load_explicit(head, memory_order_acquire); number; number = node->next) {
 		node = &all->nodes[number];
-		if (node->key == key && node->caller == caller)
+		if (node->place == place && node->caller == caller && node->module == module)
 			return number;
 	}
-	return make(all, head, key, caller, module);
+	return make(all, head, place, caller, module);
 }
 
 uint32_t fxt_stack_node_of(const struct fxt_walk *walk)
 {
 	struct table *all = fxt_growing_table(&table, offsetof(struct table, nodes));
-	uint64_t generation = (uint64_t)fxt_code_generation() << GENERATION_SHIFT;
 	unsigned left = walk->count;
 	uint32_t number = 0;
 
-	if (!left)
+	if (!left && !walk->lacks_room)
 		return 0;
-	if (!all)
+	if (!left || !all)
 		return FXT_STACK_NO_ROOM;
 	if (!walk->is_whole) {
 		number = node_of(all, 0, 0, 0);
@@ -90,9 +88,9 @@ uint32_t fxt_stack_node_of(const struct fxt_walk *walk)
 			return FXT_STACK_NO_ROOM;
 	}
 	while (left-- > 0) {
-		if (walk->places[left] >> GENERATION_SHIFT)
+		if (walk->places[left] >> ADDRESS_BITS)
 			return 0;
-		number = node_of(all, walk->places[left] | generation, number, walk->modules[left]);
+		number = node_of(all, walk->places[left], number, walk->modules[left]);
 		if (!number)
 			return FXT_STACK_NO_ROOM;
 	}

@@ -13,6 +13,12 @@ enum {
 	STEPS_MOST = 512,               /* damaged memory that leads in a circle comes to an end */
 };
 
+#if defined(__x86_64__)
+#define HAS_RULES true
+#else
+#define HAS_RULES false
+#endif
+
 /* How a frame was left. */
 enum step {
 	STEP_NONE,                      /* it was not: the caller's frame is not known */
@@ -44,30 +50,31 @@ static bool find_bounds(const struct fxt_thread *thread, uintptr_t at, struct bo
 }
 
 /* Leaves a frame without a rule by the frame pointer. Code that programs make while they run has frame
- * pointers; but where it was called by code that has none, the one that it has saved is any number. Of code
- * in modules that has no rule, some was made in the same way (V8's), and some was written by hand and may use
- * the register for anything. */
-static enum step step_by_frame_pointer(const struct bounds *bounds, bool is_made, struct fxt_frame *frame)
+ * pointers as a rule; but a compiler may use the register for anything, and where the code was called by code
+ * that has no frame pointer, the one that it has saved is any number. Of code in modules that has no rule,
+ * some was made in the same way (V8's), and some was written by hand. So this is a guess, however much what
+ * lies there looks like a frame: lists on the stack have pointers to functions. */
+static enum step step_by_frame_pointer(const struct bounds *bounds, struct fxt_frame *frame)
 {
 	const uintptr_t *saved = (const uintptr_t *)frame->fp;
 
 	if (frame->fp < frame->sp || frame->fp % sizeof(uintptr_t) ||
 	    frame->fp > bounds->high - 2 * sizeof(uintptr_t))
 		return STEP_NONE;
-	is_made = is_made && (!saved[0] || saved[0] > frame->fp);
+	/* Where no code has rules, all of it has frame pointers, and nothing could confirm a guess. */
+	if (!HAS_RULES && saved[0] && saved[0] <= frame->fp)
+		return STEP_NONE;
 	frame->sp = (uintptr_t)(saved + 2);
 	frame->fp = saved[0];
 	frame->place = saved[1];
-	return is_made ? STEP_SURE : STEP_GUESSED;
+	return HAS_RULES ? STEP_GUESSED : STEP_SURE;
 }
 
 #if defined(__x86_64__)
 
-#define HAS_RULES true
-
-/* Returns whether the instruction in front of `place`, which lies in a module, can be a call: with a
- * distance, or through a register or a word, whose address has up to five bytes. */
-static bool is_behind_call(uintptr_t place, const struct fxt_code_module *module)
+/* Returns whether the instruction in front of `place` can be a call: with a distance, or through a register
+ * or a word, whose address has up to five bytes. `reach` has the pages that the walk has asked about. */
+static bool is_behind_call(uintptr_t place, struct fxt_reach *reach)
 {
 	enum { CALL = 0xe8, CALL_BYTES = 5, INDIRECT = 0xff, LONGEST = 7 };
 	/* Of an instruction of that kind, the second byte says which it is. */
@@ -76,8 +83,7 @@ static bool is_behind_call(uintptr_t place, const struct fxt_code_module *module
 	int bytes;
 
 	/* The program may have code that cannot be read. */
-	if (place - module->low < LONGEST || !fxt_sys_can_read(place - LONGEST) ||
-	    !fxt_sys_can_read(place - 1))
+	if (place < LONGEST || !fxt_reaches_all(reach, code - LONGEST, LONGEST))
 		return false;
 	if (code[-CALL_BYTES] == CALL)
 		return true;
@@ -118,13 +124,11 @@ static bool step_over_signal(const struct fxt_thread *thread, struct bounds *bou
 
 #else
 
-#define HAS_RULES false
-
-static bool is_behind_call(uintptr_t place, const struct fxt_code_module *module)
+static bool is_behind_call(uintptr_t place, struct fxt_reach *reach)
 {
 	(void)place;
-	(void)module;
-	return false;
+	(void)reach;
+	return true;
 }
 
 static bool is_signal_return(uintptr_t place)
@@ -148,14 +152,14 @@ leave(const struct fxt_code *code, const struct bounds *bounds, struct fxt_frame
 {
 	if (FXT_LIKELY(code->how == FXT_UNWIND_RULE))
 		return fxt_unwind_step(&code->rule, bounds->high, frame) ? STEP_SURE : STEP_NONE;
-	return step_by_frame_pointer(bounds, !code->module || !HAS_RULES, frame);
+	return step_by_frame_pointer(bounds, frame);
 }
 
 /* Returns whether a frame that was guessed cannot be one: its code lies in a module, and does not go on
  * behind a call. */
-static bool is_wrong(const struct fxt_code *code, uintptr_t place)
+static bool is_wrong(const struct fxt_code *code, uintptr_t place, struct fxt_reach *reach)
 {
-	return code->module && !is_behind_call(place, fxt_code_module(code->module));
+	return code->module && !is_behind_call(place, reach);
 }
 
 /* This says whether a walk had to guess. */
@@ -172,6 +176,8 @@ walk_on(const struct fxt_thread *thread, unsigned most, struct fxt_frame frame, 
 {
 	unsigned own_module = fxt_code_own(), steps;
 	bool was_interrupted = false, has_bounds;
+	struct fxt_code_latest latest = {0};
+	struct fxt_reach reach = {0};
 	enum step how = STEP_SURE;
 	struct bounds bounds;
 	struct fxt_code code;
@@ -186,8 +192,8 @@ walk_on(const struct fxt_thread *thread, unsigned most, struct fxt_frame frame, 
 		if (!frame.place)
 			return !guess->is_any;
 		frame.place = fxt_return_place(frame.place);
-		code = fxt_code_at(frame.place);
-		if (FXT_UNLIKELY(how == STEP_GUESSED) && is_wrong(&code, frame.place))
+		code = fxt_code_at(frame.place, &latest);
+		if (FXT_UNLIKELY(how == STEP_GUESSED) && is_wrong(&code, frame.place, &reach))
 			return false;
 		if (code.module && code.how == FXT_UNWIND_NONE && is_signal_return(frame.place)) {
 			if (!step_over_signal(thread, &bounds, &frame))
@@ -195,6 +201,10 @@ walk_on(const struct fxt_thread *thread, unsigned most, struct fxt_frame frame, 
 			was_interrupted = true;
 			how = STEP_SURE;
 			continue;
+		}
+		if (FXT_UNLIKELY(code.module == FXT_CODE_NO_ROOM)) {
+			walk->lacks_room = true;
+			return false;
 		}
 		if (!code.module || code.module != own_module) {
 			if (*count < most) {
@@ -212,7 +222,7 @@ walk_on(const struct fxt_thread *thread, unsigned most, struct fxt_frame frame, 
 			return false;
 		if (FXT_UNLIKELY(how == STEP_GUESSED)) {
 			/* What was interrupted may have no frame yet. */
-			if (!HAS_RULES || was_interrupted)
+			if (was_interrupted)
 				return false;
 			if (!guess->is_any)
 				*guess = (struct guess){true, *count};
@@ -227,9 +237,11 @@ void fxt_stack_walk(const struct fxt_thread *thread, const uintptr_t *own, unsig
 {
 	struct guess guess = {false, 0};
 	unsigned count = 0;
-	bool is_whole = walk_on(thread, most, (struct fxt_frame){own[1], (uintptr_t)(own + 2), own[0]}, walk,
-				&count, &guess);
+	bool is_whole;
 
+	walk->lacks_room = false;
+	is_whole = walk_on(thread, most, (struct fxt_frame){own[1], (uintptr_t)(own + 2), own[0]}, walk,
+			   &count, &guess);
 	if (guess.is_any && !is_whole)
 		count = guess.sure;
 	walk->is_whole = is_whole && count <= most;
@@ -272,6 +284,7 @@ static enum fxt_frame_reach walk_beyond(uintptr_t frame, struct fxt_frame *at)
 {
 	/* The page of a frame that lives is there. */
 	struct bounds bounds = {at->sp, (at->sp | (PAGE_BYTES - 1)) + 1};
+	struct fxt_code_latest latest = {0};
 	unsigned steps, asked = 0;
 	bool is_guessed = false;
 
@@ -284,7 +297,7 @@ static enum fxt_frame_reach walk_beyond(uintptr_t frame, struct fxt_frame *at)
 			return is_guessed ? FXT_REACH_UNKNOWN : FXT_REACH_YES;
 		if (!at->place)
 			return is_guessed ? FXT_REACH_UNKNOWN : FXT_REACH_NOT;
-		code = fxt_code_at(at->place);
+		code = fxt_code_at(at->place, &latest);
 		if (code.how == FXT_UNWIND_OUTERMOST)
 			return is_guessed ? FXT_REACH_UNKNOWN : FXT_REACH_NOT;
 		if (code.module && code.how == FXT_UNWIND_NONE && is_signal_return(at->place)) {

@@ -14,8 +14,9 @@ enum {
 struct fxt_walk {
 	unsigned count;
 	bool is_whole;                  /* the last frame has no caller */
+	bool lacks_room;                /* it ends at a module that there was no room for */
 	uintptr_t places[FXT_WALK_MOST];        /* return addresses, the innermost first */
-	uint16_t modules[FXT_WALK_MOST];        /* and the modules that they are in: fxt_code_module() */
+	uint16_t modules[FXT_WALK_MOST];        /* and their modules, or 0: fxt_code_module() */
 };
 
 /* Walks the stack outwards from a function of this library, for at most `most` frames. `own` is what that

@@ -391,7 +391,7 @@ static const uint8_t *find_entry(struct fxt_unwind_tables *t, uint64_t address)
 static bool is_aligned(const struct row *row)
 {
 	return row->is_cfa_in_memory && row->fp == AT_FP && row->cfa_offset >= -RULE_MOST &&
-	       row->cfa_offset <= RULE_MOST;
+	       row->cfa_offset <= RULE_MOST && row->cfa_offset % 8 == 0;
 }
 
 /* Returns whether the caller's registers are sums of a register and a number. */
@@ -399,7 +399,7 @@ static bool is_sum(const struct row *row)
 {
 	return !row->is_cfa_in_memory &&
 	       (row->cfa_register == REGISTER_SP || row->cfa_register == REGISTER_FP) &&
-	       row->cfa_offset >= 8 && row->cfa_offset <= RULE_MOST &&
+	       row->cfa_offset >= 8 && row->cfa_offset <= RULE_MOST && row->cfa_offset % 8 == 0 &&
 	       (row->fp == SAME || (row->fp == AT_OFFSET && row->fp_offset <= -16 &&
 				    row->fp_offset >= -RULE_MOST && row->fp_offset % 8 == 0));
 }

@@ -114,11 +114,12 @@ static uintptr_t *word_of_aligned(const uintptr_t *copy, const struct fxt_unwind
 
 void fxt_entry_mcount(uintptr_t *return_word, uintptr_t address)
 {
+	struct fxt_code_latest latest = {0};
 	struct fxt_code code;
 
 	if (!count_call(return_word, address) || !fxt_is_on(FXT_CAT_function))
 		return;
-	code = fxt_code_at(address);
+	code = fxt_code_at(address, &latest);
 	if (code.how == FXT_UNWIND_RULE && code.rule.is_aligned) {
 		fxt_function_find_slow(address);
 		return_word = word_of_aligned(return_word, &code.rule);

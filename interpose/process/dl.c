@@ -1,7 +1,6 @@
 /* Makes the wrappers of the loader's functions: dl.def. */
 #include <dlfcn.h>
 
-#include "agent/emit/call_stack.h"
 #include "agent/emit/callers.h"
 #include "agent/emit/function.h"
 #include "agent/objects/allocation_site.h"
@@ -29,7 +28,6 @@ FXT_EXPORT int dlclose(void *handle)
 		FXT_RELOCATED(dlclose);
 		result = real_dlclose(handle);
 	}
-	fxt_call_stacks_unloaded();
 	if (fxt_is_on(FXT_CAT_pthread))
 		fxt_labels_unloaded();
 	if (fxt_is_on(FXT_CAT_malloc))

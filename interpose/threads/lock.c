@@ -211,6 +211,9 @@ void fxt_lock_wait_end(struct fxt_thread *thread, struct fxt_lock_wait *wait, in
 	}
 	fxt_complete(thread, at, end_ns, wait->names, d.arguments);
 	fxt_flow_resume(thread, after_ns, end_ns, &cause, is_caused);
+	/* The thread that gave the lock up has told its stack, but in a ring it is told in its own chunk. */
+	if (is_caused)
+		fxt_call_stack_tell(thread, cause.stack);
 }
 
 /* Lets those go on that a reader or a writer keeps out. A reader keeps out none but writers, and the last

@@ -128,3 +128,41 @@ is "names with versions in it" 2 "$(readelf -sW libwork.so | sed '1,/symtab/d' |
 FXT_CATEGORIES=function traced versions ./uses_work || fail "a library with versions: exit status $?"
 called versions versions/*.fxt
 is "a function with a version" "function:work $calls" "$(cat versions.found)"
+
+# Functions of a library whose file is cut off while it is in use have no names any more, and are counted. Its
+# section headers, which are its end, say where the names are.
+if command -v "${CC%% *}" >/dev/null 2>&1 && command -v readelf >/dev/null 2>&1; then
+	functions=$((3 + $(random_below 40)))
+	for ((i = 0; i < functions; i++)); do
+		echo "int cut_$i(int n); int cut_$i(int n) { return n + $i; }"
+	done >cut.c
+	{
+		echo '#include <stdlib.h>'
+		echo '#include <unistd.h>'
+		for ((i = 0; i < functions; i++)); do echo "int cut_$i(int n);"; done
+		echo 'int main(int argc, char **argv) { volatile int sum = 0;'
+		echo 'if (truncate("./libcut.so", atol(argv[1]))) return 1;'
+		# Each is called twice, and has no name once.
+		for ((i = 0; i < 2 * functions; i++)); do echo "sum += cut_$((i / 2))(argc);"; done
+		echo 'return 0; }'
+	} >cut_main.c
+	$CC -O1 -w -shared -fPIC -finstrument-functions -o libcut.so cut.c &&
+		$CC -O1 -w -o cut_main cut_main.c ./libcut.so || fail "the library does not build"
+	end=$(readelf -h libcut.so | sed -n 's/.*Start of section headers: *\([0-9]*\) .*/\1/p')
+	cp libcut.so whole.so
+	for size in "$(stat -c %s libcut.so)" $((end + $(random_below 64))) $((end - $(random_below 64))); do
+		cp whole.so libcut.so
+		rm -rf cut
+		FXT_CATEGORIES=function traced cut ./cut_main "$size" || fail "cut: exit status $?"
+		file=$(only cut/*.fxt)
+		valid "$file"
+		fxt dump "$file" >dumped
+		is "$size bytes: calls" $((2 * functions)) "$(grep -c ' complete .* function:' dumped)"
+		test "$size" -ge "$(stat -c %s whole.so)" && unnamed=0 || unnamed=$functions
+		is "$size bytes: without a name" $((2 * unnamed)) \
+			"$(grep -c ' complete .* function:libcut.so+0x' dumped)"
+		is "$size bytes: they are counted" "$unnamed" "$(sed -n \
+			's/.* agent:unnamed .*records=\([0-9]*\).*/\1/p' dumped | sort -n | tail -n 1 | grep . ||
+			echo 0)"
+	done
+fi

@@ -154,6 +154,8 @@ host_unmaps
 host_ranges
 host_ranges fill
 makes_code none 10
+made_list 20
+ring_stacks 40 1000
 by_hand 20
 many_functions 20 100
 inlined

@@ -253,6 +253,44 @@ else
 	is "a machine for which there is no such code" 77 $?
 fi
 
+# -- Stacks in a ring --------------------------------------------------------------------------------------
+
+# A ring has all of a stack that one of its events names, although the thread that has found it recorded it
+# elsewhere, where it is overwritten.
+FXT_BUFFERING_MODE=circular FXT_BUFFER_SIZE_MB=4 traced ring "$apps/ring_stacks" \
+	$((20 + $(random_below 40))) $((400000 + $(random_below 100000))) >said ||
+	fail "ring_stacks: exit status $?"
+file=$(only ring/ring_stacks.*.fxt)
+valid --ring "$file"
+fxt dump --json "$file" | python3 -c '
+import collections, json, sys
+nodes, named, closed = {}, [], set()
+for line in sys.stdin:
+    r = json.loads(line)
+    args = r.get("args", {})
+    if r["type"] == "object" and args["type"] == "frame":
+        nodes[int(r["id"], 0)] = int(args.get("parent", "0"), 0)
+    elif r["type"] == "async-end":
+        closed.add(r["id"])
+    for name in "stack", "held_stack":
+        if name in args:
+            named.append((r, name, int(args[name], 0)))
+found = collections.Counter()
+for r, name, node in named:
+    while node:
+        if node not in nodes:
+            print(r["name"], "has no whole", name)
+            break
+        node = nodes[node]
+    if r["type"] == "async-begin" and r["name"] == "file":
+        found["closed" if r["id"] in closed else "open"] += r["args"].get("pathname") == "/dev/null"
+    elif name == "held_stack" or r["name"] == "thread":
+        found[r["name"]] += 1
+print(found["open"], found["closed"])
+if found["pthread_mutex_lock"] != 1 or found["thread"] != 1:
+    print("the wait or the thread is missing:", found)' >found
+same_some "stacks in a ring" said found
+
 # When there are more stacks than there is room for, those that the trace lacks are counted. Here each malloc
 # has its own. The first calls of a process, made by the loader, have stacks too.
 export FXT_CATEGORIES=malloc FXT_STACKS=malloc FXT_HEAP_SAMPLE_BYTES=0 FXT_HEAP_TRACK_BYTES=0

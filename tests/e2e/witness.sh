@@ -19,7 +19,7 @@ look()
 {
 	"$FXT" dump --json "$1" >records || fail "fxt dump $1"
 	python3 - "$2" <<'END'
-import collections, json, sys
+import collections, json, os, sys
 nodes, pids, samples, outs, ins, slept = {}, set(), [], collections.Counter(), collections.Counter(), 0
 records = [json.loads(line) for line in open("records")]
 for r in records:
@@ -35,9 +35,12 @@ for r in records:
     if r["type"] == "switch":
         outs[r["outgoing"]] += 1
         ins[r["incoming"]] += 1
-        # By the weight viewers know that the processor is idle, and that no thread 0 runs.
-        side = "outgoing_weight" if r["incoming"] else "incoming_weight"
-        assert r["args"] == {side: -(1 << 31)}, r
+        # By the weight viewers know that the processor is idle, and that no thread 0 runs; and which
+        # threads are real-time ones.
+        side, own = "outgoing_weight", "incoming_weight"
+        if r["outgoing"]:
+            side, own = own, side
+        assert r["args"] == {side: -(1 << 31), own: 120 + os.nice(0)}, r
         slept += r["outgoing"] != 0 and r["state"] == 3
     elif r.get("category") == "sample" and r["args"]["process"] in pids:
         stack, node = [], int(r["args"]["stack"], 16)
@@ -51,7 +54,8 @@ mild = sum("mild" in s for s in samples)
 whole = sum(s[-1] in ("_start", "__clone3", "clone3", "__clone", "clone") and s.count("deep") == 41
             for s in samples if "hot" in s or "mild" in s)
 handled = sum("handle" in s and "main" in s for s in samples)
-even = all(abs(outs[t] - ins[t]) <= 1 for t in set(outs) | set(ins) if t)
+# The kernel tells of each time that a thread got a processor, but for that of the run's first program.
+even = all(outs[t] == ins[t] for t in set(outs) | set(ins) if t)
 print(100 * hot // max(1, hot + mild), len(samples), 100 * whole // max(1, hot + mild), even, slept,
       100 * handled // max(1, hot + mild))
 END
@@ -93,6 +97,33 @@ between "times that it slept" 2 1000000 "$slept"
 "$FXT" record -q --no-kernel -o none.fxt -- "$apps/burns" 1 50 2 >/dev/null
 valid none.fxt
 is "without the kernel" 0 "$(fxt dump none.fxt | grep -c -e ' switch ' -e ' sample:')"
+
+# weights COMMAND...: prints the least and the largest weight of the program's threads in a run, and whether
+# each of them has got a processor before it leaves one.
+weights()
+{
+	"$FXT" record -q -o weights.fxt -- "$@" >/dev/null || fail "$*: exit status $?"
+	valid weights.fxt
+	fxt dump --json weights.fxt | python3 -c '
+import json, sys
+weights, switches = set(), {}
+for r in map(json.loads, sys.stdin):
+    if r["type"] == "switch":
+        side = "outgoing" if r["outgoing"] else "incoming"
+        weights.add(r["args"][side + "_weight"])
+        switches.setdefault(r[side], []).append((r["time"], side))
+print(min(weights), max(weights), all(min(list)[1] == "incoming" for list in switches.values()))'
+}
+usual=$((120 + $(nice)))
+is "weights" "$usual $usual True" "$(weights "$apps/burns" 2 50 2)"
+# The command has its weight a moment after it began, and is asked for it again while it runs.
+more=$((1 + seed % 9))
+is "a nicer program" "$usual $((usual + more < 139 ? usual + more : 139)) True" \
+	"$(weights sh -c "'$apps/burns' 1 50 2 && nice -n $more '$apps/burns' 2 300 9")"
+if chrt -f 7 true 2>/dev/null; then
+	is "a real-time program" "92 $usual True" \
+		"$(weights sh -c "'$apps/burns' 1 50 2 && chrt -f 7 '$apps/burns' 2 300 9")"
+fi
 
 # A trace that was joined of several runs has what the kernel told of each.
 processor()

@@ -19,6 +19,7 @@
 #include "unseen_rings.h"
 #include "witness.h"
 #include "witness_stacks.h"
+#include "witness_switches.h"
 #include "writer/fxt_encode.h"
 
 /* -- Records ----------------------------------------------------------------------------------- */
@@ -256,34 +257,6 @@ static void put_names(struct fxt_witness_trace *w)
 
 /* -- Taking records ---------------------------------------------------------------------------- */
 
-/* A thread leaves a processor, or gets it (no outgoing one). Nobody tells which thread of another program is
- * next, or was last: that is 0, and its weight is that of an idle processor. Viewers would show a thread 0
- * without it. */
-static void put_switch(struct fxt_witness_trace *w, const struct fxt_perf_record *record,
-		       enum fxt_thread_state state, uint32_t outgoing, uint32_t incoming)
-{
-	uint64_t words[16];
-	struct fxt_arg weight = {
-		FXT_ARG_INT32,
-		fxt_witness_string(w, outgoing ? "incoming_weight" : "outgoing_weight"),
-		.i32 = INT32_MIN,
-	};
-
-	fxt_witness_put(w, words,
-			fxt_encode_context_switch(words, 16, record->time_ns, (uint16_t)record->cpu, state,
-						  outgoing, incoming, (struct fxt_args){1, &weight}));
-}
-
-static void take_switch(struct fxt_witness_trace *w, const struct fxt_perf_record *record)
-{
-	bool is_preempted = record->header->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT;
-
-	if (record->header->misc & PERF_RECORD_MISC_SWITCH_OUT)
-		put_switch(w, record, is_preempted ? FXT_THREAD_RUNNING : FXT_THREAD_BLOCKED, record->tid, 0);
-	else
-		put_switch(w, record, FXT_THREAD_RUNNING, 0, record->tid);
-}
-
 static void take_mapping(struct fxt_witness_trace *w, const struct fxt_perf_record *record)
 {
 	struct mapping {
@@ -337,6 +310,7 @@ static void take_name(struct fxt_witness_trace *w, const struct fxt_perf_record 
 	program = (struct fxt_arg){FXT_ARG_STRING, fxt_witness_string(w, "program"),
 				   .string = fxt_witness_string(w, name_of(w, m->tid))};
 	fxt_witness_fact(w, record, "executed", (struct fxt_args){1, &program});
+	fxt_witness_runs(w, record);
 }
 
 /* A thread begins or ends. */
@@ -354,7 +328,7 @@ static void take_task(struct fxt_witness_trace *w, const struct fxt_perf_record 
 	if (m->header.type == PERF_RECORD_EXIT) {
 		/* The kernel tells nothing more of it, not even that it leaves its processor. */
 		if (fxt_witness_keeps(w, record)) {
-			put_switch(w, record, FXT_THREAD_DEAD, m->tid, 0);
+			fxt_witness_dies(w, record);
 			fxt_witness_fact(w, record, "ended", (struct fxt_args){0, NULL});
 		}
 		/* A process whose first thread ends is over as a rule; its other threads' code has no names
@@ -403,7 +377,7 @@ static void take(void *context, const struct fxt_perf_record *record)
 		break;
 	case PERF_RECORD_SWITCH:
 		if (fxt_witness_keeps(w, record))
-			take_switch(w, record);
+			fxt_witness_switch(w, record);
 		break;
 	case PERF_RECORD_MMAP2:
 		take_mapping(w, record);

@@ -21,7 +21,7 @@ struct fxt_witness_trace {
 	uint32_t string_count;
 	/* of a processor's number: its thread's index, or 0; and the last file that says it */
 	struct fxt_map processors;
-	struct fxt_map seen;            /* pid and tid of all threads of which something was kept */
+	struct fxt_map seen;            /* of all threads of which something was kept: witness_switches.c */
 	struct fxt_map nodes;           /* of the caller's node, and module and address: the node */
 	uint64_t node_count;
 	struct fxt_fresh_tasks fresh;   /* processes that may be helpers of the agent */
