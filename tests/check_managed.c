@@ -428,13 +428,16 @@ END_TEST
 
 int main(void)
 {
-	TCase *test = tcase_create("managed");
+	TCase *test = tcase_create("managed"), *long_ones = tcase_create("passes"),
+	      *streams = tcase_create("streams");
 
 	tcase_set_timeout(test, 120);
-	tcase_add_loop_test(test, stream, 0, 3);
-	tcase_add_loop_test(test, passes, 0, 40);
 	tcase_add_loop_test(test, once_or_in_turn, 0, 2);
 	tcase_add_loop_test(test, sessions, 0, 5);
 	tcase_add_loop_test(test, pages, 0, 30);
-	return RUN_SUITE("managed", test);
+	tcase_set_timeout(long_ones, 120);
+	tcase_add_loop_test(long_ones, passes, 0, 40);
+	tcase_set_timeout(streams, 120);
+	tcase_add_loop_test(streams, stream, 0, 3);
+	return RUN_SUITE("managed", test, long_ones, streams);
 }

@@ -8,6 +8,7 @@ UNIT_TESTS = \
 	tests/check_block_table \
 	tests/check_buffer \
 	tests/check_buffer_file \
+	tests/check_child \
 	tests/check_clock \
 	tests/check_config \
 	tests/check_encode \
@@ -34,6 +35,15 @@ tests_check_block_table_SOURCES = tests/check_block_table.c agent/objects/block_
 tests_check_block_table_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_buffer_SOURCES = tests/check_buffer.c tests/buffer_fixture.h
 tests_check_buffer_file_SOURCES = tests/check_buffer_file.c tests/buffer_fixture.h
+tests_check_child_SOURCES = tests/check_child.c $(AGENT_SOURCES) $(WRITER_SOURCES)
+if X86_64
+tests_check_child_SOURCES += interpose/functions/entry.c interpose/functions/return_word.c
+endif
+tests_check_child_CPPFLAGS = $(FXT_CPPFLAGS)
+tests_check_child_CFLAGS = $(libfxtagent_la_CFLAGS)
+tests_check_child_LDFLAGS = -pthread $(TABLES_LDFLAGS)
+tests_check_child_LDADD = $(CHECK_LIBS)
+EXTRA_DIST += tests/child.table
 MANAGED_FIXTURE = tests/managed_fixture.h tests/apps/random.h tests/apps/unseen.h tests/suite.h
 tests_check_leave_SOURCES = tests/check_leave.c $(MANAGED_FIXTURE)
 tests_check_managed_SOURCES = tests/check_managed.c $(MANAGED_FIXTURE)

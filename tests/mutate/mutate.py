@@ -20,7 +20,7 @@ import tree  # noqa: E402
 HERE = os.path.dirname(os.path.abspath(__file__))
 DEFAULT = ("writer", "agent/emit", "agent/stacks", "agent/objects", "agent/arrows")
 # A test has so many times what it took without a fault, and a few seconds for the scheduler.
-SLOWER, LEAST_S = 6, 20
+SLOWER, LEAST_S = 4, 15
 MODEL_S = 6
 
 
@@ -113,14 +113,15 @@ class Runner:
 
     def target(self, test):
         """Returns what make has to make for a test, and the command that runs it."""
-        name = test.split(":")[0]
+        name = re.split("[:@]", test)[0]
         if name.endswith(".sh"):
             return ["all"], ["bash", os.path.join(self.tree.src, "tests/e2e", name)]
         if name == "model":
             seconds = test.partition(":")[2] or str(MODEL_S)
             return ["tests/model_emission"], ["tests/model_emission", "--seconds", seconds, "--seed",
                                               str(self.random.getrandbits(30))]
-        return ["tests/" + name], ["tests/" + name]
+        case = test.partition("@")[2].replace("_", " ")
+        return ["tests/" + name], ["env", f"CK_RUN_CASE={case}", "tests/" + name] if case else ["tests/" + name]
 
     def run(self, test):
         """Returns why the test failed, or "" if it passed."""
@@ -141,7 +142,7 @@ class Runner:
         """Builds and runs a test without a fault. Returns whether it passes."""
         if test in self.took or test in self.red:
             return test in self.took
-        name = test.split(":")[0]
+        name = re.split("[:@]", test)[0]
         targets = ["all", "check"] if name.endswith(".sh") else self.target(test)[0]
         key = "scripts" if name.endswith(".sh") else name
         if key not in self.made:

@@ -91,7 +91,7 @@ class Tree:
         found.update({"abs_top_srcdir": self.src, "abs_top_builddir": self.build, name: value,
                       "FXT": os.path.join(self.build, "fxt"),
                       "FXT_AGENT": os.path.join(self.build, ".libs/libfxtagent.so"),
-                      "CK_TIMEOUT_MULTIPLIER": "5"})
+                      "CK_DEFAULT_TIMEOUT": "20"})
         return found
 
     def listing(self):
