@@ -18,10 +18,14 @@ UNIT_TESTS = \
 	tests/check_labels \
 	tests/check_leave \
 	tests/check_managed \
+	tests/check_mappings \
 	tests/check_module \
+	tests/check_owed \
 	tests/check_process_stat \
 	tests/check_rewrite \
+	tests/check_ring \
 	tests/check_signals \
+	tests/check_stack_nodes \
 	tests/check_stream \
 	tests/check_stream_races \
 	tests/check_unwind \
@@ -47,6 +51,15 @@ EXTRA_DIST += tests/child.table
 MANAGED_FIXTURE = tests/managed_fixture.h tests/apps/random.h tests/apps/unseen.h tests/suite.h
 tests_check_leave_SOURCES = tests/check_leave.c $(MANAGED_FIXTURE)
 tests_check_managed_SOURCES = tests/check_managed.c $(MANAGED_FIXTURE)
+tests_check_mappings_SOURCES = tests/check_mappings.c agent/objects/mappings.c tests/apps/random.h \
+	tests/apps/unseen.h
+tests_check_mappings_CPPFLAGS = $(FXT_CPPFLAGS)
+tests_check_owed_SOURCES = tests/check_owed.c agent/objects/label_owed.c tests/apps/random.h tests/apps/unseen.h
+tests_check_owed_CPPFLAGS = $(FXT_CPPFLAGS)
+tests_check_ring_SOURCES = tests/check_ring.c tests/apps/random.h tests/apps/unseen.h
+tests_check_stack_nodes_SOURCES = tests/check_stack_nodes.c agent/stacks/stack_nodes.c \
+	agent/base/growing_table.c tests/apps/random.h tests/apps/unseen.h
+tests_check_stack_nodes_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_module_SOURCES = tests/check_module.c agent/names/module.c tests/apps/random.h tests/apps/unseen.h
 tests_check_module_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_rewrite_SOURCES = tests/check_rewrite.c tests/buffer_fixture.h
