@@ -4,6 +4,7 @@
 #include <check.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "agent/stacks/code.h"
 #include "agent/stacks/stack_nodes.h"
@@ -164,12 +165,35 @@ START_TEST(a_full_table_says_so)
 		ck_assert_uint_eq(fxt_stack_node_of(&walk), FXT_STACK_NO_ROOM);
 	}
 	walk.is_whole = false;
+	walk.places[0] = 0x1010;
 	ck_assert_uint_eq(fxt_stack_node_of(&walk), FXT_STACK_NO_ROOM);
 	walk.is_whole = true;
 	for (i = 1; i < FXT_STACK_NODES; i += 1001) {
 		walk.places[0] = 0x1000 + (uintptr_t)i * 16;
 		ck_assert_uint_eq(fxt_stack_node_of(&walk), i);
 	}
+}
+END_TEST
+
+/* Where there is no memory there is no room, and no number is lost by that. */
+START_TEST(memory_may_come_back)
+{
+	struct fxt_walk walk = {.count = 1, .is_whole = true};
+	struct rlimit all, none;
+	uint32_t i, number, refused = 0;
+
+	ck_assert(!getrlimit(RLIMIT_AS, &all));
+	none = (struct rlimit){1, all.rlim_max};
+	for (i = 1; i < FXT_STACK_NODES; i++) {
+		walk.places[0] = 0x1000 + (uintptr_t)i * 16;
+		EXPECT(!setrlimit(RLIMIT_AS, &none));
+		number = fxt_stack_node_of(&walk);
+		refused += number == FXT_STACK_NO_ROOM;
+		EXPECT(number == i || number == FXT_STACK_NO_ROOM);
+		EXPECT(!setrlimit(RLIMIT_AS, &all));
+		EXPECT(fxt_stack_node_of(&walk) == i);
+	}
+	EXPECT(refused);
 }
 END_TEST
 
@@ -182,5 +206,6 @@ int main(void)
 	tcase_add_test(tree, what_is_no_stack_has_no_node);
 	tcase_add_test(tree, threads_find_true_stacks);
 	tcase_add_test(tree, a_full_table_says_so);
+	tcase_add_test(tree, memory_may_come_back);
 	return RUN_SUITE("stack nodes", tree);
 }

@@ -28,6 +28,7 @@ UNIT_TESTS = \
 	tests/check_stack_nodes \
 	tests/check_stream \
 	tests/check_stream_races \
+	tests/check_told \
 	tests/check_unwind \
 	tests/check_utf8 \
 	tests/check_wait \
@@ -60,6 +61,9 @@ tests_check_ring_SOURCES = tests/check_ring.c tests/apps/random.h tests/apps/uns
 tests_check_stack_nodes_SOURCES = tests/check_stack_nodes.c agent/stacks/stack_nodes.c \
 	agent/base/growing_table.c tests/apps/random.h tests/apps/unseen.h
 tests_check_stack_nodes_CPPFLAGS = $(FXT_CPPFLAGS)
+tests_check_told_SOURCES = tests/check_told.c agent/emit/call_stack.c agent/emit/emit.c \
+	agent/stacks/stack_nodes.c agent/base/growing_table.c tests/apps/random.h tests/apps/unseen.h
+tests_check_told_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_module_SOURCES = tests/check_module.c agent/names/module.c tests/apps/random.h tests/apps/unseen.h
 tests_check_module_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_rewrite_SOURCES = tests/check_rewrite.c tests/buffer_fixture.h
