@@ -21,6 +21,7 @@ UNIT_TESTS = \
 	tests/check_mappings \
 	tests/check_module \
 	tests/check_owed \
+	tests/check_place \
 	tests/check_process_stat \
 	tests/check_rewrite \
 	tests/check_ring \
@@ -57,6 +58,7 @@ tests_check_mappings_SOURCES = tests/check_mappings.c agent/objects/mappings.c t
 tests_check_mappings_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_owed_SOURCES = tests/check_owed.c agent/objects/label_owed.c tests/apps/random.h tests/apps/unseen.h
 tests_check_owed_CPPFLAGS = $(FXT_CPPFLAGS)
+tests_check_place_SOURCES = tests/check_place.c tests/apps/random.h tests/apps/unseen.h
 tests_check_ring_SOURCES = tests/check_ring.c tests/apps/random.h tests/apps/unseen.h
 tests_check_stack_nodes_SOURCES = tests/check_stack_nodes.c agent/stacks/stack_nodes.c \
 	agent/base/growing_table.c tests/apps/random.h tests/apps/unseen.h

@@ -20,7 +20,8 @@ import tree  # noqa: E402
 HERE = os.path.dirname(os.path.abspath(__file__))
 DEFAULT = ("writer", "agent/emit", "agent/stacks", "agent/objects", "agent/arrows")
 # A test has so many times what it took without a fault, and a few seconds for the scheduler.
-SLOWER, LEAST_S = 4, 15
+SLOWER, LEAST_S = 4, 30
+CONTROL = 12            # so many mutants lie between two runs without a fault
 MODEL_S = 6
 
 
@@ -160,6 +161,14 @@ class Runner:
             self.took[test] = self.last
         return not why
 
+    def control(self, tests):
+        """Runs tests without a fault. Returns 1 if one fails: then what is called found may not be."""
+        whys = [f"{test}: {why}" for test in tests for why in [self.run(test)] if why]
+        self.tree.put_back()
+        for why in whys:
+            print(f"mutate: without a fault, {why}", flush=True)
+        return int(bool(whys))
+
     def try_one(self, mutant, text, tests):
         """Returns ("found", by whom), ("lived", ""), or (what is wrong with the mutant, "")."""
         path = os.path.join(self.tree.src, mutant.path)
@@ -215,8 +224,8 @@ def main():
     count = given.count or (60 if not given.seconds else len(all_mutants))
     if given.again:
         with open(given.again) as file:
-            wanted = {tuple(row["key"]) for row in map(json.loads, file) if row["result"] == "lived"}
-        all_mutants = [mutant for mutant in all_mutants if mutant.key() in wanted]
+            results = {tuple(row["key"]): row["result"] for row in map(json.loads, file)}
+        all_mutants = [mutant for mutant in all_mutants if results.get(mutant.key()) == "lived"]
         count = len(all_mutants)
     return go(given, equivalent, rows, texts, all_mutants, count)
 
@@ -235,8 +244,9 @@ def go(given, equivalent, rows, texts, mutants, count):
     print(f"mutate: seed {given.seed}, {len(mutants)} mutants to draw from", flush=True)
     score = collections.defaultdict(collections.Counter)
     begun, done, times = tree.now(), 0, []
+    control = [0, 0, 0]         # when the next one is due, how many there were, and how many failed
     log_path = os.path.join(given.build, f"mutate.{given.seed}.log")
-    with open(log_path, "w") as log:
+    with open(log_path, "a") as log:
         for mutant in mutants:
             if done >= count or given.seconds and tree.now() - begun > given.seconds:
                 break
@@ -246,6 +256,8 @@ def go(given, equivalent, rows, texts, mutants, count):
             tests = given.tests.split() or tests_of(mutant.path, rows)
             tests = [test for test in tests
                      if (given.scripts == "yes" or not test.endswith(".sh")) and runner.prepare(test)]
+            if done % CONTROL == CONTROL - 1 and control[0] <= done:
+                control = [done + 1, control[1] + 1, control[2] + runner.control(tests)]
             at = tree.now()
             result, by = runner.try_one(mutant, texts[mutant.path], tests)
             took = tree.now() - at
@@ -257,10 +269,10 @@ def go(given, equivalent, rows, texts, mutants, count):
                 done += 1
                 times.append(took)
                 print(f"{result:6} {took:5.1f} s  {mutant}" + (f"\n{'':18}by {by}" if by else ""), flush=True)
-    return tell(score, times, log_path)
+    return tell(score, times, control[1:], log_path)
 
 
-def tell(score, times, log_path):
+def tell(score, times, control, log_path):
     total = collections.Counter()
     print(f"\n{'':16}{'found':>7}{'lived':>7}{'score':>7}{'equivalent':>12}{'drawn again':>13}")
     for name in sorted(score) + ["all"]:
@@ -274,6 +286,7 @@ def tell(score, times, log_path):
         times.sort()
         print(f"\na mutant took {times[len(times) // 2]:.1f} s (median), "
               f"{times[len(times) * 9 // 10]:.1f} s (90 %)")
+    print(f"{control[0]} times the tests of a mutant were run without its fault; {control[1]} times one failed")
     print(f"mutate: {log_path} has the mutants; AGAIN={log_path} tries those that lived again")
     return 0
 
