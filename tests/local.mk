@@ -25,6 +25,7 @@ UNIT_TESTS = \
 	tests/check_process_stat \
 	tests/check_rewrite \
 	tests/check_ring \
+	tests/check_senders \
 	tests/check_signals \
 	tests/check_stack_nodes \
 	tests/check_stream \
@@ -60,6 +61,8 @@ tests_check_owed_SOURCES = tests/check_owed.c agent/objects/label_owed.c tests/a
 tests_check_owed_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_place_SOURCES = tests/check_place.c tests/apps/random.h tests/apps/unseen.h
 tests_check_ring_SOURCES = tests/check_ring.c tests/apps/random.h tests/apps/unseen.h
+tests_check_senders_SOURCES = tests/check_senders.c agent/arrows/signal_senders.c
+tests_check_senders_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_stack_nodes_SOURCES = tests/check_stack_nodes.c agent/stacks/stack_nodes.c \
 	agent/base/growing_table.c tests/apps/random.h tests/apps/unseen.h
 tests_check_stack_nodes_CPPFLAGS = $(FXT_CPPFLAGS)
