@@ -154,7 +154,8 @@ static void *take_at_gate(void *argument)
 
 START_TEST(who_takes_waits_at_the_gate)
 {
-	uint32_t before, behind, i, chunk;
+	unsigned before, behind, i, moves;
+	uint32_t chunk;
 	struct taken taken = {0};
 	uint64_t first, end;
 	pthread_t thread;
@@ -187,7 +188,10 @@ START_TEST(who_takes_waits_at_the_gate)
 		ck_assert_uint_eq(chunk, i);
 	}
 	atomic_store(&is_open, true);
+	moves = atomic_load(&ring.gate_moves);
 	fxt_ring_open(&ring, random_below(2) ? first + 2 : UINT64_MAX);
+	/* A thread that was about to sleep finds that the gate has moved. */
+	ck_assert_uint_ne(atomic_load(&ring.gate_moves), moves);
 	pthread_join(thread, NULL);
 	ck_assert_uint_eq(taken.chunk, behind > 1 ? 1 : 0);
 	ck_assert(taken.waited && taken.was_open);

@@ -38,7 +38,6 @@ enum {
 struct fxt_agent fxt_agent;
 __thread struct fxt_thread *fxt_self;
 static struct fxt_thread thread;
-static struct fxt_lane lane;
 static struct fxt_walk drawn;
 static struct fxt_code_module modules[MODULES];
 static struct link_map maps[MODULES];
@@ -127,7 +126,7 @@ static bool has(const struct told *told)
 {
 	return told->durable_in == round_number ||
 	       (told->round == round_number &&
-		(fxt_agent.config.mode != FXT_CIRCULAR || told->chunk == atomic_load(&lane.hold)));
+		(fxt_agent.config.mode != FXT_CIRCULAR || told->chunk == atomic_load(&thread.lanes[0].hold)));
 }
 
 /* Returns whether the trace has the record for good: only a ring loses chunks. */
@@ -165,13 +164,15 @@ static struct told *read_node(const uint64_t *record, const uint64_t *end, bool 
 		EXPECT(is_durable ? has_for_good(caller) : has(caller) || !has_chunk_room);
 	}
 	if (node->module) {
+		bool is_gone = atomic_load(&modules[node->module - 1].is_gone);
+
 		at = argument(at, FXT_ARG_POINTER, FXT_STR_mapping, &value);
 		EXPECT(value == FXT_STACK_MODULE_ID + node->module);
 		place -= modules[node->module - 1].bias;
 		EXPECT(is_durable ? has_for_good(&modules_told[node->module - 1]) ||
-					    atomic_load(&modules[node->module - 1].is_gone)
+					    is_gone
 				  : has(&modules_told[node->module - 1]) || !has_chunk_room ||
-					    atomic_load(&modules[node->module - 1].is_gone));
+					    is_gone);
 	}
 	place = node->key ? place - 1 : 0;
 	at = argument(at, place <= UINT32_MAX ? FXT_ARG_UINT32 : FXT_ARG_UINT64, FXT_STR_offset, &value);
@@ -182,12 +183,14 @@ static struct told *read_node(const uint64_t *record, const uint64_t *end, bool 
 static struct told *read_module(const uint64_t *record, const uint64_t *end)
 {
 	unsigned number = (unsigned)(record[1] - FXT_STACK_MODULE_ID), i;
-	const struct fxt_code_module *module = fxt_code_module(number);
+	struct fxt_code_module *module = fxt_code_module(number);
 	size_t bytes = strlen(module->map->l_name);
 	const uint64_t *at = record + 3 + fxt_words_of(bytes);
 	char id[2 * FXT_BUILD_ID_MOST + 1] = "";
 	uint64_t value;
 
+	/* The path of one that is gone was the loader's. */
+	EXPECT(!atomic_load(&module->is_gone));
 	EXPECT(fxt_get_object_args(*record) == (module->build_id_bytes ? 3 : 2));
 	EXPECT(fxt_get_object_name(*record) == fxt_inline_ref(bytes));
 	EXPECT(!memcmp(record + 3, module->map->l_name, bytes));
@@ -243,7 +246,7 @@ bool fxt_thread_put_extra(struct fxt_thread *it, const uint64_t *record, size_t 
 	if (!has_chunk_room)
 		return false;
 	told->round = round_number;
-	told->chunk = atomic_load(&lane.hold);
+	told->chunk = atomic_load(&thread.lanes[0].hold);
 	return true;
 }
 
@@ -251,7 +254,7 @@ bool fxt_thread_put_extra(struct fxt_thread *it, const uint64_t *record, size_t 
 
 static void turn_chunk(void)
 {
-	atomic_store(&lane.hold, ++chunk_number);
+	atomic_store(&thread.lanes[0].hold, ++chunk_number);
 }
 
 static void hold_lock(bool holds)
@@ -330,7 +333,8 @@ static void start(void)
 	fxt_agent.storage = &storage;
 	fxt_agent.koid = 77;
 	fxt_agent.config.stacks = true;
-	thread.lane = &lane;
+	thread.lane = thread.lanes;
+	thread.lanes[0].next = &thread.lanes[1];
 	thread.tid = 5;
 	for (i = 0; i < MODULES; i++) {
 		sprintf(names[i], "/lib/%.*s", (int)(1 + random_below(20)), "abcdefghijklmnopqrstuvwxyz");
@@ -374,7 +378,10 @@ START_TEST(each_stack_can_be_read)
 			is_short = random_below(8) == 0;
 			break;
 		case 6:
+			atomic_store(&modules[random_below(MODULES)].is_gone, random_below(3) == 0);
+			break;
 		case 7:
+		case 8:
 			turn_chunk();
 			break;
 		default:
@@ -418,6 +425,57 @@ START_TEST(durable_records_have_a_bound)
 }
 END_TEST
 
+/* An instant names the stack, and the error if there is one. */
+START_TEST(an_instant_says_the_stack)
+{
+	static _Alignas(64) uint64_t words[FXT_CHUNK_WORDS];
+	const struct fxt_chunk chunk = {.base = words, .words = FXT_CHUNK_WORDS};
+	const uint64_t *at = words, *argument_at;
+	uint64_t value;
+	unsigned said = 0, found = 0;
+	int errors[STEPS];
+
+	start();
+	thread.event_thread = fxt_event_thread(3);
+	thread.last_ns = 5000;
+	words[0] = fxt_filler(FXT_CHUNK_WORDS);
+	fxt_lane_enter(&thread.lanes[0], &chunk, 1);
+	for (step = 0; step < STEPS; step++) {
+		draw();
+		is_short = random_below(4) == 0;
+		errors[said] = random_below(2) ? (int)random_below(100) : 0;
+		fxt_call_stack_say(&thread, FXT_STR_frame, errors[said]);
+		EXPECT(thread.lane == thread.lanes);
+		/* What no room is for is missing. */
+		said += !is_short && thread.lanes[0].at > at;
+		if (thread.lanes[0].at > words + FXT_CHUNK_WORDS - 64)
+			break;
+	}
+	EXPECT(step < STEPS && !thread.lanes[0].events);
+	for (; at < thread.lanes[0].at; at += fxt_get_record_words(*at)) {
+		int error = errors[found];
+
+		if (fxt_get_record_type(*at) != FXT_RECORD_EVENT)
+			continue;
+		EXPECT(found++ < said);
+		EXPECT(fxt_get_event_type(*at) == FXT_EVENT_INSTANT && fxt_get_event_thread(*at) == 3);
+		EXPECT(fxt_get_event_category(*at) == FXT_STR_CATEGORIES + FXT_BIT_agent);
+		EXPECT(fxt_get_event_name(*at) == FXT_STR_frame && at[1] > 5000);
+		EXPECT(fxt_get_event_args(*at) == (error ? 2 : 1));
+		argument_at = argument(at + 2, FXT_ARG_POINTER, FXT_STR_stack, &value);
+		EXPECT(value > FXT_STACK_ID && has(&nodes_told[value - FXT_STACK_ID]));
+		if (error) {
+			EXPECT(fxt_get_arg_type(*argument_at) == FXT_ARG_INT32);
+			EXPECT(fxt_get_arg_name(*argument_at) == FXT_STR_errno_);
+			EXPECT(fxt_get_arg_value32(*argument_at) == (uint64_t)error);
+			argument_at++;
+		}
+		EXPECT(argument_at == at + fxt_get_record_words(*at));
+	}
+	EXPECT(found == said && said > 10);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *told = tcase_create("told");
@@ -425,5 +483,6 @@ int main(void)
 	tcase_set_timeout(told, 60);
 	tcase_add_loop_test(told, each_stack_can_be_read, 0, 9);
 	tcase_add_test(told, durable_records_have_a_bound);
+	tcase_add_test(told, an_instant_says_the_stack);
 	return RUN_SUITE("told", told);
 }
