@@ -187,11 +187,33 @@ START_TEST(as_a_list)
 }
 END_TEST
 
+/* Two names of one address and one moment: neither waits for the other for ever. */
+START_TEST(of_one_moment)
+{
+	const struct fxt_owed one = {.object = BASE, .since_ns = 5, .tid = 1},
+			      other = {.object = BASE, .since_ns = 5, .tid = 2};
+	struct fxt_owed owed = {0};
+	int slot;
+
+	ck_assert(fxt_owed_put(&one) && fxt_owed_put(&other));
+	slot = fxt_owed_take(&owed, 2, 0);
+	ck_assert_int_ge(slot, 0);
+	ck_assert_uint_eq(owed.tid, 2);
+	owed = (struct fxt_owed){0};
+	ck_assert_int_lt(fxt_owed_take(&owed, 1, 0), 0);
+	fxt_owed_done(slot, BASE);
+	owed = (struct fxt_owed){0};
+	ck_assert_int_ge(fxt_owed_take(&owed, 1, 0), 0);
+	ck_assert_uint_eq(owed.tid, 1);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *list = tcase_create("list");
 
 	tcase_set_timeout(list, 60);
 	tcase_add_loop_test(list, as_a_list, 0, 6);
+	tcase_add_test(list, of_one_moment);
 	return RUN_SUITE("owed", list);
 }

@@ -3,6 +3,7 @@
  * random sizes come and go, and are compared with a list. FXT_SEED names the choices. */
 #include <check.h>
 #include <stdlib.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 
 #include "apps/random.h"
@@ -105,6 +106,7 @@ static void compare(void)
 
 START_TEST(what_is_mapped_is_known)
 {
+	const uintptr_t stack = getauxval(AT_EXECFN), loader = getauxval(AT_BASE);
 	unsigned step, i;
 
 	random_seed((uint64_t)_i);
@@ -127,6 +129,9 @@ START_TEST(what_is_mapped_is_known)
 	}
 	/* 4 GiB, or half of what lies between the libraries and the stack. */
 	EXPECT(highest - lowest <= UINT64_C(4) << 30);
+	/* They lie there, if that is wide enough. */
+	if (stack > loader && stack - loader >= UINT64_C(8) << 30)
+		EXPECT(lowest > loader && highest < stack);
 }
 END_TEST
 
