@@ -107,6 +107,7 @@ static void compare(void)
 START_TEST(what_is_mapped_is_known)
 {
 	const uintptr_t stack = getauxval(AT_EXECFN), loader = getauxval(AT_BASE);
+	uintptr_t last = 0;
 	unsigned step, i;
 
 	random_seed((uint64_t)_i);
@@ -116,7 +117,12 @@ START_TEST(what_is_mapped_is_known)
 			int flags = random_below(2) ? MAP_SHARED : MAP_PRIVATE;
 			uintptr_t at = map(bytes, flags);
 
-			EXPECT(flags == MAP_PRIVATE || bytes < LARGE || at % LARGE == 0);
+			/* What is large and shared is aligned, and all else lies behind the last one. */
+			if (flags == MAP_SHARED && bytes >= LARGE)
+				EXPECT(at % LARGE == 0);
+			else
+				EXPECT(!last || at == last || at < last - LARGE);
+			last = (at + bytes + UNIT - 1) & ~(uintptr_t)(UNIT - 1);
 			for (i = 0; i < count; i++)
 				EXPECT(at + bytes <= list[i].at || at >= list[i].at + list[i].bytes);
 			*(char *)at = *(char *)(at + bytes - 1) = 1;
@@ -201,7 +207,7 @@ END_TEST
 START_TEST(a_place_is_set_aside)
 {
 	enum { BYTES = 10 * UNIT };
-	uintptr_t place, at;
+	uintptr_t place, at, next;
 	struct fxt_range found;
 
 	map(PAGE, MAP_PRIVATE);
@@ -228,7 +234,14 @@ START_TEST(a_place_is_set_aside)
 	fxt_place_release((struct fxt_range){place + 2 * UNIT, place + 3 * UNIT});
 	EXPECT(!fxt_place_grow(place, 2 * UNIT, 2 * UNIT + PAGE));
 	EXPECT(fxt_place_grow(place, 3 * UNIT, 4 * UNIT));
+	next = fxt_place_set_aside(UNIT);
 	fxt_place_give_up(place + 4 * UNIT, BYTES - 4 * UNIT);
+	EXPECT(fxt_place_grow(next, 0, PAGE));
+	next = fxt_place_set_aside(UNIT);
+	at = fxt_place_set_aside(UNIT);
+	EXPECT(at == next + UNIT);
+	fxt_place_give_up(next, UNIT);
+	EXPECT(!fxt_place_grow(next, 0, PAGE) && fxt_place_grow(at, 0, PAGE));
 	EXPECT(!fxt_place_grow(place, 4 * UNIT, 4 * UNIT + PAGE));
 	EXPECT(fxt_place_grow(place, 3 * UNIT, 4 * UNIT));
 }
@@ -268,6 +281,12 @@ START_TEST(claimed_places_stay_mapped)
 	EXPECT(protection(at + 2 * UNIT) == PROT_NONE);
 	EXPECT(protection(at + 3 * UNIT - PAGE) == PROT_NONE);
 	EXPECT(!fxt_place_is_claimed(middle));
+	/* The first part is claimed, or all of it. */
+	at = map(4 * UNIT, MAP_PRIVATE);
+	fxt_place_claim((struct fxt_range){at, at + (_i ? 4 : 1) * UNIT}, true);
+	EXPECT(!fxt_place_unmap((void *)at, 4 * UNIT));
+	EXPECT(protection(at) == PROT_NONE && protection(at + UNIT) == (_i ? PROT_NONE : -1));
+	EXPECT(protection(at + 3 * UNIT) == (_i ? PROT_NONE : -1));
 }
 END_TEST
 

@@ -173,6 +173,8 @@ START_TEST(who_takes_waits_at_the_gate)
 	end = fxt_ring_close(&ring, &first);
 	ck_assert(fxt_ring_is_closed(&ring));
 	ck_assert_uint_eq(first, before);
+	/* A thread that has taken an earlier position goes on. */
+	ck_assert_uint_eq(atomic_load(&ring.gate), first);
 	ck_assert_uint_eq(end, before + behind);
 	/* What the snapshot has read may be taken, */
 	fxt_ring_open(&ring, first + 1);

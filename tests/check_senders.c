@@ -329,9 +329,16 @@ START_TEST(to_a_group)
 		ck_assert(child > 0 && waitpid(child, &status, 0) == child);
 		ck_assert_msg(status == 0, "process %u", i);
 	}
+	/* A later signal's note has arrows of its own. */
+	ck_assert(sends(52, HERE, 0, SIGUSR2, 900));
+	for (i = 0; i < PLACES; i++)
+		ck_assert(sends(53, -getpgrp(), 0, SIGUSR2, 2000));
+	ck_assert(fxt_signal_received(&receiver, 2000, &(siginfo_t){.si_signo = SIGUSR2, .si_code = SI_USER,
+								   .si_pid = THERE}, &cause));
+	ck_assert_uint_eq(cause.at_ns, 2000);
 	/* A note of a group that is not this process's is not for it. */
-	ck_assert(sends(51, -HERE, 0, SIGUSR2, 1000));
-	ck_assert(!received(SIGUSR2, 0));
+	ck_assert(sends(51, -HERE, 0, SIGHUP, 1000));
+	ck_assert(!received(SIGHUP, 0));
 }
 END_TEST
 
