@@ -1,9 +1,9 @@
 /* This tests what the child of a fork knows of its parent: tests/child.table says of every variable of the
- * agent and the writer what becomes of it. A variable that the table does not name fails the test, and so does
- * a row without a variable. What a child has to forget is filled before the fork, and has to be empty in the
- * child; what it keeps has to be as it was. Each is tried in a fork that runs the C library's handlers and in
- * one that does not, where the kernel empties tables in the child and where it does not know how to.
- */
+ * agent and the writer what becomes of it. A variable that the table does not name fails the test, and so
+ * does a row without a variable. What a child has to forget is filled before the fork, and has to be empty
+ * in the child; what it keeps has to be as it was. Each is tried in a fork that runs the C library's
+ * handlers and in one that does not, where the kernel empties tables in the child and where it does not
+ * know how to. */
 #include <check.h>
 #include <elf.h>
 #include <errno.h>
@@ -55,7 +55,8 @@ enum fate {
 	OWN,                            /* it may be as in the parent: the table says who tests it */
 	FATES
 };
-static const char *const fate_names[FATES] = {"wiped", "zero", "used", "refilled", "table", "tables", "kept", "other", "own"};
+static const char *const fate_names[FATES] = {"wiped",  "zero", "used",  "refilled", "table",
+						    "tables", "kept", "other", "own"};
 
 struct variable {
 	char name[80];                  /* its file and its name; the name alone if that is global */
@@ -123,8 +124,8 @@ static void add(const char *file, const char *name, uintptr_t at, size_t bytes)
 	variable_count++;
 }
 
-/* Returns whether a file is one of the agent or the writer. The library of the tests was compiled from several
- * files at once, and says so by a name that ends in .o. */
+/* Returns whether a file is one of the agent or the writer. The library of the tests was compiled from
+ * several files at once, and says so by a name that ends in .o. */
 static bool is_ours(const char *file)
 {
 	size_t length = strlen(file);
@@ -199,7 +200,8 @@ static void read_table(void)
 	fclose(table);
 	for (found = 0, i = 0; i < variable_count; i++)
 		if (variables[i].fate < 0) {
-			fprintf(stderr, "FAIL: what becomes of %s in the child of a fork?\n", variables[i].name);
+			fprintf(stderr, "FAIL: what becomes of %s in the child of a fork?\n",
+				variables[i].name);
 			found++;
 		}
 	ck_assert_msg(!found, "%u variables are not in tests/child.table", found);

@@ -218,8 +218,8 @@ START_TEST(passes)
 		int number = expected();
 
 		ck_assert_int_eq(fxt_storage_take(&buffer.storage, 0, &chunk), number >= 0);
-		/* It asks for more memory if it finds no chunk, or if a pass has more than it may use, and not
-		 * before: other processes may need it. */
+		/* It asks for more memory if it finds no chunk, or if a pass has more than it may use, and
+		 * not before: other processes may need it. */
 		may_want = may_want || number < 0 || play.early > usable();
 		ck_assert(may_want || !atomic_load(&buffer.header->wanted_chunks));
 		if (number >= 0) {

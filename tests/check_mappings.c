@@ -1,6 +1,6 @@
-/* This tests the table of mappings with lifetimes (agent/objects/mappings.h). Pages are mapped, unmapped and
- * kept at random, and compared with a model that knows of each page whose it is: each lifetime ends once, with
- * the last of its pages. FXT_SEED names the choices. */
+/* This tests the table of mappings with lifetimes (agent/objects/mappings.h). Pages are mapped, unmapped
+ * and kept at random, and compared with a model that knows of each page whose it is: each lifetime ends
+ * once, with the last of its pages. FXT_SEED names the choices. */
 #include <check.h>
 #include <stdlib.h>
 
@@ -50,7 +50,8 @@ uint32_t fxt_call_stack(struct fxt_thread *it)
 	return 99;
 }
 
-bool fxt_memory_life_begin(struct fxt_thread *it, struct fxt_memory_life *life, const struct fxt_memory *memory)
+bool fxt_memory_life_begin(struct fxt_thread *it, struct fxt_memory_life *life,
+			   const struct fxt_memory *memory)
 {
 	ck_assert_ptr_eq(it, &thread);
 	ck_assert_uint_gt(life->begin_ns, 0);
@@ -184,8 +185,8 @@ START_TEST(as_many_as_there_are_places)
 		for (i = 0; i < MAPPINGS + 10; i++)
 			fxt_mapping_came(&thread, address_of(8 * i), LEAST_PAGES * PAGE, 77);
 		ck_assert_uint_eq(begun - before, MAPPINGS);
-		/* The middle of each leaves two pieces, and the table has places for all of them but the last: while
-		 * its middle goes, it has three. */
+		/* The middle of each leaves two pieces, and the table has places for all of them but the
+		 * last: while its middle goes, it has three. */
 		for (i = 0; i < MAPPINGS; i++)
 			fxt_mappings_left(&thread, fxt_mappings_leave(address_of(8 * i + 1), PAGE), true);
 		for (i = 0; i < MAPPINGS; i++) {

@@ -1,5 +1,5 @@
-/* This tests the list of names that are owed (agent/objects/label_owed.h): names are put in, taken, told and
- * marked at random, and compared with a model that is a plain list. FXT_SEED names the choices. */
+/* This tests the list of names that are owed (agent/objects/label_owed.h): names are put in, taken, told
+ * and marked at random, and compared with a model that is a plain list. FXT_SEED names the choices. */
 #include <check.h>
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
-/* This tests the places of the agent's own mappings (writer/place.h): they do not overlap, what is mapped there
- * is known to the page, and no place is given away that the program holds or that was set aside. Mappings of
- * random sizes come and go, and are compared with a list. FXT_SEED names the choices. */
+/* This tests the places of the agent's own mappings (writer/place.h): they do not overlap, what is mapped
+ * there is known to the page, and no place is given away that the program holds or that was set aside.
+ * Mappings of random sizes come and go, and are compared with a list. FXT_SEED names the choices. */
 #include <check.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
@@ -51,7 +51,7 @@ static void unmap(unsigned which)
 	list[which] = list[--count];
 }
 
-/* Returns the first mapped piece of a range, or the last one, as the list has it. Neighbours are one piece. */
+/* Returns the first mapped piece of a range, or the last one, as the list has it. Neighbours are one. */
 static struct fxt_range piece(struct fxt_range range, bool first)
 {
 	struct fxt_range found = {0, 0};
@@ -70,7 +70,8 @@ static struct fxt_range piece(struct fxt_range range, bool first)
 			if (!found.end || (first ? from < found.from && end < found.from
 						 : end > found.end && from > found.end))
 				found = (struct fxt_range){from, end}, grows = true;
-			else if ((from < found.from && end >= found.from) || (end > found.end && from <= found.end)) {
+			else if ((from < found.from && end >= found.from) ||
+				 (end > found.end && from <= found.end)) {
 				found.from = from < found.from ? from : found.from;
 				found.end = end > found.end ? end : found.end;
 				grows = true;
@@ -190,8 +191,8 @@ END_TEST
 START_TEST(what_the_program_has_stays)
 {
 	uintptr_t next = map(PAGE, MAP_PRIVATE) + UNIT, at;
-	char *own = mmap((void *)next, 2 * UNIT, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
-			 -1, 0);
+	char *own = mmap((void *)next, 2 * UNIT, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 
 	EXPECT(own == (char *)next);
 	own[0] = own[2 * UNIT - 1] = 7;

@@ -1,6 +1,6 @@
-/* This tests who is found to have sent a signal (agent/arrows/signal_senders.h). Threads of several processes
- * send and receive by turns; times are made up, and the memory that processes share is this process's own.
- */
+/* This tests who is found to have sent a signal (agent/arrows/signal_senders.h). Threads of several
+ * processes send and receive by turns; times are made up, and the memory that processes share is this
+ * process's own. */
 #include <check.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -199,8 +199,8 @@ START_TEST(which_of_several)
 	ck_assert(sends(51, HERE, 0, QUEUED, 1000));
 	ck_assert(sends(52, HERE, 0, QUEUED, 1001));
 	ck_assert(!received(QUEUED, 1000));
-	/* What was left before the wait began ended no wait. It stays if the signal is pending as often as it was
-	 * sent, */
+	/* What was left before the wait began ended no wait. It stays if the signal is pending as often as
+	 * it was sent, */
 	ck_assert_uint_eq(received(QUEUED, 1001), 52);
 	ck_assert_uint_eq(received(QUEUED, 1000), 51);
 	/* and goes otherwise. */

@@ -1,6 +1,7 @@
-/* This tests the tree of call stacks (agent/stacks/stack_nodes.h): a stack is one node, from which its frames
- * are found again; the same stack is the same node, and no other is. Stacks are random and share their
- * callers. Threads make them at the same moment, and the table is filled to its end. FXT_SEED names them. */
+/* This tests the tree of call stacks (agent/stacks/stack_nodes.h): a stack is one node, from which its
+ * frames are found again; the same stack is the same node, and no other is. Stacks are random and share
+ * their callers. Threads make them at the same moment, and the table is filled to its end. FXT_SEED names
+ * them. */
 #include <check.h>
 #include <pthread.h>
 #include <stdlib.h>

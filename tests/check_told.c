@@ -1,7 +1,8 @@
-/* This tests what the trace is told of call stacks (agent/emit/call_stack.h): stacks are drawn, chunks turn, the
- * durable area fills, locks are held, and recording begins anew, all at random. The records that are written are
- * compared with the stacks, frame by frame. Who reads a stack finds each of its nodes, callers come before what
- * they called, and nothing is written twice for nothing. FXT_SEED names the choices. */
+/* This tests what the trace is told of call stacks (agent/emit/call_stack.h): stacks are drawn, chunks
+ * turn, the durable area fills, locks are held, and recording begins anew, all at random. The records that
+ * are written are compared with the stacks, frame by frame. Who reads a stack finds each of its nodes,
+ * callers come before what they called, and nothing is written twice for nothing. FXT_SEED names the
+ * choices. */
 #include <check.h>
 #include <link.h>
 #include <stdlib.h>
@@ -273,8 +274,9 @@ static void draw(void)
 		unsigned place = (unsigned)random_below(PLACES);
 
 		drawn.modules[i] = (uint16_t)(place % (MODULES + 1));
-		drawn.places[i] = (drawn.modules[i] ? modules[drawn.modules[i] - 1].bias : 0) + 0x100 + place * 8 +
-				  (place == 7 ? UINT64_C(1) << 33 : 0);
+		drawn.places[i] = 0x100 + place * 8 + (place == 7 ? UINT64_C(1) << 33 : 0);
+		if (drawn.modules[i])
+			drawn.places[i] += modules[drawn.modules[i] - 1].bias;
 	}
 }
 

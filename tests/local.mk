@@ -57,7 +57,8 @@ tests_check_managed_SOURCES = tests/check_managed.c $(MANAGED_FIXTURE)
 tests_check_mappings_SOURCES = tests/check_mappings.c agent/objects/mappings.c tests/apps/random.h \
 	tests/apps/unseen.h
 tests_check_mappings_CPPFLAGS = $(FXT_CPPFLAGS)
-tests_check_owed_SOURCES = tests/check_owed.c agent/objects/label_owed.c tests/apps/random.h tests/apps/unseen.h
+tests_check_owed_SOURCES = tests/check_owed.c agent/objects/label_owed.c tests/apps/random.h \
+	tests/apps/unseen.h
 tests_check_owed_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_place_SOURCES = tests/check_place.c tests/apps/random.h tests/apps/unseen.h
 tests_check_ring_SOURCES = tests/check_ring.c tests/apps/random.h tests/apps/unseen.h
@@ -442,6 +443,7 @@ E2E_TESTS = \
 	tests/check_docs.sh \
 	tests/check_expand.sh \
 	tests/check_exports.sh \
+	tests/check_mutate.sh \
 	tests/check_registers.sh \
 	tests/check_rooms.sh \
 	tests/e2e/arguments.sh \

@@ -1,7 +1,7 @@
 # The tests against small faults in the sources: docs/mutation.md.
 
-MUTATE_FILES = tests/mutate/equivalent tests/mutate/map tests/mutate/mutate.py tests/mutate/rules.py \
-	tests/mutate/tree.py
+MUTATE_FILES = tests/mutate/check_rules.py tests/mutate/equivalent tests/mutate/map tests/mutate/mutate.py \
+	tests/mutate/rules.py tests/mutate/tree.py
 
 # FILES, SECONDS, COUNT and SEED say which mutants are made; AGAIN names a log, whose mutants that lived are
 # tried again; SCRIPTS=no leaves out the scripts of tests/e2e.

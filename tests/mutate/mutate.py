@@ -72,16 +72,21 @@ def tests_of(path, rows):
 
 
 def read_equivalent():
-    """Returns the reasons by what a mutant is recognised by. A row is four lines: file and function, the text
-    that was, the text that is, and the reason."""
-    found, lines = {}, list(table("equivalent"))
+    """Returns the reasons by what a mutant is recognised by. A row has four parts: file and function, the
+    text that was, the text that is, and the reason."""
+    found, lines = {}, []
+    for line in table("equivalent"):
+        if line.startswith("\t  "):
+            lines[-1] += " " + line.strip()
+        else:
+            lines.append(line)
     for place, old, new, why in zip(*[iter(lines)] * 4):
         path, function = place.split()
         if not old.startswith("\t- ") or not new.startswith("\t+ ") or not why.startswith("\t"):
             sys.exit(f"mutate: tests/mutate/equivalent: what is \"{place}\"?")
         found[path, function, rules.squeeze(old[3:]), rules.squeeze(new[3:])] = why.strip()
     if len(lines) % 4:
-        sys.exit("mutate: tests/mutate/equivalent: the last row is not four lines")
+        sys.exit("mutate: tests/mutate/equivalent: the last row has not four parts")
     return found
 
 
@@ -122,7 +127,8 @@ class Runner:
             return ["tests/model_emission"], ["tests/model_emission", "--seconds", seconds, "--seed",
                                               str(self.random.getrandbits(30))]
         case = test.partition("@")[2].replace("_", " ")
-        return ["tests/" + name], ["env", f"CK_RUN_CASE={case}", "tests/" + name] if case else ["tests/" + name]
+        program = "tests/" + name
+        return [program], ["env", f"CK_RUN_CASE={case}", program] if case else [program]
 
     def run(self, test):
         """Returns why the test failed, or "" if it passed."""
@@ -286,7 +292,8 @@ def tell(score, times, control, log_path):
         times.sort()
         print(f"\na mutant took {times[len(times) // 2]:.1f} s (median), "
               f"{times[len(times) * 9 // 10]:.1f} s (90 %)")
-    print(f"{control[0]} times the tests of a mutant were run without its fault; {control[1]} times one failed")
+    print(f"{control[0]} times the tests of a mutant were run without its fault, "
+          f"and {control[1]} times one failed")
     print(f"mutate: {log_path} has the mutants; AGAIN={log_path} tries those that lived again")
     return 0
 

@@ -12,12 +12,13 @@ ONE_MORE = re.compile(r" [+-] 1(?![\w.])")
 JUNCTION = re.compile(r"\s(&&|\|\|)\s")
 CONDITION = re.compile(r"\bif \(")
 CALL = re.compile(r"^[ \t]+(?:\(void\))?[a-z]\w*\(", re.M)
-STORE = re.compile(r"^([ \t]+)((?:\*?[a-z][\w.\[\]>*+-]* [|&+-]?= [^;{}]*|atomic_store(?:_explicit)?\([^;{}]*\)|"
-                   r"FXT_STORE\w*\([^;{}]*\)));$", re.M)
+STORE = re.compile(r"^([ \t]+)((?:\*?[a-z][\w.\[\]>*+-]* [|&+-]?= [^;{}]*|"
+                   r"atomic_store(?:_explicit)?\([^;{}]*\)));$", re.M)
 ORDER = re.compile(r"\bmemory_order_(release|acquire|acq_rel|seq_cst)\b")
 NUMBER = re.compile(r"(?<![\w.])(0x[0-9a-fA-F]+|[1-9][0-9]*)([uUlL]*)(?![\w.])")
 # These are statements to the reader or the compiler, and no part of what the program does.
-NOT_CODE = re.compile(r"\b(FXT_CHECK\w*|assert|_Static_assert|static_assert|__attribute__|_Alignas|__asm__)\b")
+NOT_CODE = re.compile(r"\b(FXT_CHECK\w*|assert|_Static_assert|static_assert|__attribute__|_Alignas|"
+                      r"__asm__)\b")
 NO_CALL = re.compile(r"^[ \t]+(?:\(void\))?(if|for|while|switch|return|sizeof|else|do|case)\b")
 
 
@@ -50,7 +51,7 @@ def squeeze(text):
 
 
 def masked(text):
-    """Returns the text with blanks for comments, strings, characters and preprocessor lines, of equal length."""
+    """Returns the text of equal length, with blanks for comments, strings and preprocessor lines."""
     pattern = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|'
                          r'^[ \t]*#(?:\\\n|/\*.*?\*/|[^\n])*', re.S | re.M)
     return pattern.sub(lambda found: re.sub(r"[^\n]", " ", found.group()), text)

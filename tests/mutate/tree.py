@@ -78,8 +78,8 @@ class Tree:
 
     def make(self, targets, jobs, seconds=None):
         """Runs make. Returns whether it could make the targets, and its output otherwise."""
-        status, said = run(["make", "-s", f"-j{jobs}", "V=0", "TESTS=", *targets], self.build, self.environment(),
-                           seconds)
+        status, said = run(["make", "-s", f"-j{jobs}", "V=0", "TESTS=", *targets], self.build,
+                           self.environment(), seconds)
         return status == 0, said
 
     def environment(self):
@@ -164,10 +164,10 @@ def read(path):
 
 
 def run(command, folder, environment, seconds):
-    """Runs a command, for at most so many seconds. Returns its status (None: it took longer) and its output."""
+    """Runs a command for so many seconds at most. Returns its status (None: it took longer) and output."""
     with tempfile.TemporaryFile() as output:
-        child = subprocess.Popen(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output,
-                                 stderr=subprocess.STDOUT, start_new_session=True)
+        child = subprocess.Popen(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL,
+                                 stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
         try:
             status = child.wait(seconds)
         except subprocess.TimeoutExpired:
