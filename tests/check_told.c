@@ -6,6 +6,7 @@
 #include <check.h>
 #include <link.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "agent/base/stack.h"
 #include "agent/emit/call_stack.h"
@@ -27,6 +28,7 @@ enum {
 	CALLERS_MOST = 30,
 	DURABLE_MOST = 8192,            /* words of durable records of stacks, and the largest such record */
 	LARGEST = 200,
+	LONGEST_PATH = 1024,               /* bytes of a path; what is longer is cut */
 	RESERVE = 2048,
 };
 
@@ -42,7 +44,8 @@ static struct fxt_thread thread;
 static struct fxt_walk drawn;
 static struct fxt_code_module modules[MODULES];
 static struct link_map maps[MODULES];
-static unsigned step, lacks;
+static char paths[MODULES][3 * LONGEST_PATH];      /* as the trace has them */
+static unsigned step, lacks, unloaded;
 static bool has_file, has_durable_room, has_chunk_room, is_short;
 
 /* Where the trace has a record: the round in which it is durable, or is in some chunk, and the chunk. */
@@ -80,6 +83,7 @@ struct fxt_code_module *fxt_code_module(unsigned number)
 
 void fxt_code_unloaded(void)
 {
+	unloaded++;
 }
 
 struct fxt_lane *fxt_lane_turn(struct fxt_thread *it, struct fxt_lane *at, size_t words, bool is_call)
@@ -185,7 +189,7 @@ static struct told *read_module(const uint64_t *record, const uint64_t *end)
 {
 	unsigned number = (unsigned)(record[1] - FXT_STACK_MODULE_ID), i;
 	struct fxt_code_module *module = fxt_code_module(number);
-	size_t bytes = strlen(module->map->l_name);
+	size_t bytes = strlen(paths[number - 1]);
 	const uint64_t *at = record + 3 + fxt_words_of(bytes);
 	char id[2 * FXT_BUILD_ID_MOST + 1] = "";
 	uint64_t value;
@@ -194,7 +198,7 @@ static struct told *read_module(const uint64_t *record, const uint64_t *end)
 	EXPECT(!atomic_load(&module->is_gone));
 	EXPECT(fxt_get_object_args(*record) == (module->build_id_bytes ? 3 : 2));
 	EXPECT(fxt_get_object_name(*record) == fxt_inline_ref(bytes));
-	EXPECT(!memcmp(record + 3, module->map->l_name, bytes));
+	EXPECT(!memcmp(record + 3, paths[number - 1], bytes));
 	for (i = (unsigned)bytes; i % 8; i++)
 		EXPECT(!((const char *)(record + 3))[i]);
 	EXPECT(*at++ == (fxt_arg_header(FXT_ARG_STRING, 1, FXT_STR_type) | fxt_arg_string(FXT_STR_module)));
@@ -328,7 +332,10 @@ static void start(void)
 {
 	static const struct fxt_storage_ops ops = {.durable = durable};
 	static struct fxt_storage storage = {.ops = &ops};
-	static char names[MODULES][32];
+	/* A path, one from the working directory, a name, one that is too long, and the program, whose path
+	 * the loader does not have. */
+	static const char *const names[MODULES] = {"/lib/libabc.so", "sub/lib.so", "vdso.so.1", NULL, ""};
+	static char longest[2 * LONGEST_PATH];
 	unsigned i, n;
 
 	random_seed((uint64_t)0);
@@ -339,14 +346,21 @@ static void start(void)
 	thread.lanes[0].next = &thread.lanes[1];
 	thread.tid = 5;
 	for (i = 0; i < MODULES; i++) {
-		sprintf(names[i], "/lib/%.*s", (int)(1 + random_below(20)), "abcdefghijklmnopqrstuvwxyz");
-		maps[i].l_name = names[i];
+		memset(longest, 'x', sizeof(longest) - 1);
+		longest[0] = '/';
+		maps[i].l_name = names[i] ? (char *)(uintptr_t)names[i] : longest;
+		snprintf(paths[i], LONGEST_PATH + 1, "%s", maps[i].l_name);
 		modules[i].map = &maps[i];
 		modules[i].bias = 0x7f0000000000 + (uintptr_t)i * 0x100000;
 		modules[i].build_id_bytes = i ? (uint8_t)random_below(FXT_BUILD_ID_MOST + 1) : 0;
 		for (n = 0; n < modules[i].build_id_bytes; n++)
 			modules[i].build_id[n] = (uint8_t)random_below(256);
 	}
+	ck_assert(getcwd(paths[1], LONGEST_PATH / 2));
+	strcat(paths[1], "/sub/lib.so");
+	modules[4].is_program = true;
+	ck_assert_int_gt(readlink("/proc/self/exe", paths[4], LONGEST_PATH - 1), 0);
+	fxt_call_stacks_start();
 	hold_lock(false);
 	turn_chunk();
 	has_file = has_durable_room = has_chunk_room = true;
@@ -391,6 +405,8 @@ START_TEST(each_stack_can_be_read)
 		}
 	}
 	EXPECT(!lacks && records);
+	fxt_call_stacks_unloaded();
+	EXPECT(unloaded == 1);
 	/* Without stacks in the trace nothing is told. Heap samples ask for stacks even so. */
 	fxt_agent.config.stacks = false;
 	has_file = has_durable_room = has_chunk_room = true;
@@ -400,6 +416,8 @@ START_TEST(each_stack_can_be_read)
 	records = 0;
 	call();
 	EXPECT(fxt_call_stack_of(&thread, 3) && !records);
+	fxt_call_stacks_unloaded();
+	EXPECT(unloaded == 1);
 }
 END_TEST
 
