@@ -30,6 +30,7 @@ UNIT_TESTS = \
 	tests/check_stack_nodes \
 	tests/check_stream \
 	tests/check_stream_races \
+	tests/check_task_life \
 	tests/check_told \
 	tests/check_unwind \
 	tests/check_utf8 \
@@ -67,6 +68,9 @@ tests_check_senders_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_stack_nodes_SOURCES = tests/check_stack_nodes.c agent/stacks/stack_nodes.c \
 	agent/base/growing_table.c tests/apps/random.h tests/apps/unseen.h
 tests_check_stack_nodes_CPPFLAGS = $(FXT_CPPFLAGS)
+tests_check_task_life_SOURCES = tests/check_task_life.c agent/arrows/task_life.c agent/base/growing_table.c \
+	agent/emit/emit.c tests/apps/random.h tests/apps/unseen.h
+tests_check_task_life_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_told_SOURCES = tests/check_told.c agent/emit/call_stack.c agent/emit/emit.c \
 	agent/stacks/stack_nodes.c agent/base/growing_table.c tests/apps/random.h tests/apps/unseen.h
 tests_check_told_CPPFLAGS = $(FXT_CPPFLAGS)
