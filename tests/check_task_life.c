@@ -32,6 +32,7 @@ static _Alignas(64) uint64_t words[FXT_CHUNK_WORDS], end_words[64];
 static bool has_room = true;
 static uint32_t stack;
 static uint64_t lives, end_ns;
+static size_t end_most;
 
 /* An argument of the last event, by its name. */
 static struct {
@@ -108,7 +109,8 @@ void fxt_async_commit_begin(struct fxt_thread *it, uint64_t *at, uint64_t id, ui
 {
 	struct fxt_lane *lane = it->lane - 1;
 
-	EXPECT(lane == thread.lanes && at - lane->at <= 2 + 16);
+	/* The id that comes behind the arguments has its place, too. */
+	EXPECT(lane == thread.lanes && at + 1 <= lane->reserved_end);
 	read_arguments(lane->at + 2, at, count);
 	begun = (struct event){id, lane->at[1], names, count};
 	begins++;
@@ -119,12 +121,13 @@ uint64_t *fxt_async_reserve_end(struct fxt_thread *it, uint64_t now_ns, size_t c
 {
 	EXPECT(it == &thread && count < 32 && id && id <= lives);
 	end_ns = now_ns;
+	end_most = count;
 	return has_room ? end_words : NULL;
 }
 
 void fxt_async_commit_end(struct fxt_thread *it, uint64_t *at, uint64_t id, uint64_t names, unsigned count)
 {
-	EXPECT(it == &thread);
+	EXPECT(it == &thread && at <= end_words + end_most);
 	read_arguments(end_words, at, count);
 	ended = (struct event){id, end_ns, names, count};
 	ends++;

@@ -70,10 +70,11 @@ tests_check_stack_nodes_SOURCES = tests/check_stack_nodes.c agent/stacks/stack_n
 tests_check_stack_nodes_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_task_life_SOURCES = tests/check_task_life.c agent/arrows/task_life.c agent/base/growing_table.c \
 	agent/emit/emit.c tests/apps/random.h tests/apps/unseen.h
-tests_check_task_life_CPPFLAGS = $(FXT_CPPFLAGS)
+# With the assertions, so that no record is longer than what was reserved for it.
+tests_check_task_life_CPPFLAGS = $(FXT_CPPFLAGS) -DFXT_CHECKING
 tests_check_told_SOURCES = tests/check_told.c agent/emit/call_stack.c agent/emit/emit.c \
 	agent/stacks/stack_nodes.c agent/base/growing_table.c tests/apps/random.h tests/apps/unseen.h
-tests_check_told_CPPFLAGS = $(FXT_CPPFLAGS)
+tests_check_told_CPPFLAGS = $(FXT_CPPFLAGS) -DFXT_CHECKING
 tests_check_module_SOURCES = tests/check_module.c agent/names/module.c tests/apps/random.h tests/apps/unseen.h
 tests_check_module_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_rewrite_SOURCES = tests/check_rewrite.c tests/buffer_fixture.h
