@@ -276,7 +276,7 @@ END_TEST
 
 int main(void)
 {
-	TCase *files = tcase_create("files");
+	TCase *files = tcase_create("files"), *threads = tcase_create("threads");
 
 	tcase_add_checked_fixture(files, setup, teardown);
 	tcase_set_timeout(files, 120);
@@ -288,6 +288,8 @@ int main(void)
 	tcase_add_loop_test(files, snapshot_of_nothing_yet, 0, 2);
 	tcase_add_test(files, durable_records);
 	tcase_add_test(files, pages);
-	tcase_add_loop_test(files, each_chunk_once, 0, 2);
-	return RUN_SUITE("buffer", files);
+	tcase_add_checked_fixture(threads, setup, teardown);
+	tcase_set_timeout(threads, 120);
+	tcase_add_loop_test(threads, each_chunk_once, 0, 2);
+	return RUN_SUITE("buffer", files, threads);
 }

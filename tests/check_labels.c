@@ -241,14 +241,170 @@ START_TEST(what_died_is_forgotten)
 END_TEST
 #endif
 
+/* -- What is entered ------------------------------------------------------------------------------- */
+
+enum { FEW = 40, ENTRIES = 4000, NEVER = 100000 };
+
+/* Check notes the line of each of its own assertions, which takes long where there are many. */
+#define EXPECT(what)                               \
+	do {                                       \
+		if (!(what))                       \
+			ck_abort_msg("%s", #what); \
+	} while (0)
+
+static struct known {
+	bool is_there, lives;
+	struct fxt_label_detail detail;
+} knowns[FEW];
+
+static uintptr_t key_of(unsigned n)
+{
+	return HEAP + n * 4096 + 64;
+}
+
+static bool is_like(const struct fxt_label *a, const struct fxt_label *b)
+{
+	return a->text == b->text && a->offset == b->offset && a->kind == b->kind && a->how == b->how;
+}
+
+static void compare(unsigned n)
+{
+	const struct known *known = &knowns[n];
+	struct fxt_label_detail detail;
+	uintptr_t key = key_of(n), found;
+
+	EXPECT(fxt_label_look(key, &detail, &found) == known->is_there);
+	EXPECT(fxt_label_has_place(key));
+	if (!known->is_there)
+		return;
+	EXPECT(found == (known->lives ? key : key | FXT_LABEL_IS_DEAD));
+	EXPECT(is_like(&detail.label, &known->detail.label) && detail.place == known->detail.place);
+	EXPECT(detail.label.is_repeated == known->detail.label.is_repeated);
+}
+
+static void enter(unsigned n)
+{
+	static const char *const texts[] = {"one", "other", NULL};
+	static const uint8_t hows[] = {FXT_LABEL_SYMBOL, FXT_LABEL_MADE, FXT_LABEL_USED, FXT_LABEL_PATH};
+	struct known *known = &knowns[n];
+	const struct fxt_label_detail new = {
+		.label = {.text = texts[below(3)], .offset = (uint32_t)below(2), .kind = (uint8_t)(1 + below(2)),
+			  .how = hows[below(4)]},
+		.place = below(3),
+	};
+	const struct fxt_label *old = &known->detail.label;
+	enum fxt_entered entered = fxt_label_enter(key_of(n), &new), expected = FXT_ENTERED_NEXT;
+
+	if (!known->is_there)
+		expected = FXT_ENTERED_FIRST;
+	else if (known->lives && new.label.how == FXT_LABEL_USED && old->kind == new.label.kind)
+		expected = FXT_ENTERED_KNOWN;
+	else if (new.label.how != FXT_LABEL_PATH && known->detail.place && is_like(old, &new.label))
+		expected = FXT_ENTERED_KNOWN;
+	EXPECT(entered == expected);
+	if (entered != FXT_ENTERED_KNOWN) {
+		known->detail = new;
+		if (new.label.how == FXT_LABEL_PATH)
+			known->detail.label.text = NULL;
+	} else if (new.label.how != FXT_LABEL_USED) {
+		known->detail.place = new.place;
+		known->detail.label.is_repeated = true;
+	}
+	known->is_there = known->lives = true;
+}
+
+START_TEST(what_is_entered_is_found)
+{
+	unsigned step, n;
+
+	seed();
+	EXPECT(fxt_label_table_is_empty());
+	for (step = 0; step < ENTRIES; step++) {
+		n = (unsigned)below(FEW);
+		switch (below(8)) {
+		case 0:
+			fxt_label_bury(key_of(n));
+			knowns[n].lives = false;
+			break;
+		case 1:
+			EXPECT(fxt_label_revive(key_of(n)) == knowns[n].is_there);
+			if (knowns[n].is_there)
+				knowns[n].lives = knowns[n].detail.label.is_repeated = true;
+			break;
+		case 2:
+			if (below(200) == 0) {
+				fxt_label_table_empty();
+				memset(knowns, 0, sizeof(knowns));
+			}
+			break;
+		default:
+			enter(n);
+		}
+		for (n = 0; n < FEW; n++)
+			compare(n);
+	}
+	EXPECT(!fxt_label_table_is_empty());
+}
+END_TEST
+
+static void nothing(uintptr_t key)
+{
+	(void)key;
+}
+
+/* Enters objects until one finds no place. Returns its key. All others live. */
+static uintptr_t fill_a_bucket(void)
+{
+	const struct fxt_label_detail new = {.label = {.text = "one", .kind = 1}};
+	uintptr_t key;
+	enum fxt_entered entered;
+
+	for (key = HEAP; key < HEAP + NEVER * UINT64_C(64); key += 64) {
+		bool has_place = fxt_label_has_place(key);
+
+		entered = fxt_label_enter(key, &new);
+		EXPECT(has_place == (entered != FXT_ENTERED_NOT));
+		if (!has_place)
+			return key;
+		EXPECT(entered == FXT_ENTERED_FIRST);
+	}
+	ck_abort_msg("%d objects have found places", NEVER);
+}
+
+/* Where an object takes the place of a dead one, it is not known any more who was there. */
+START_TEST(the_dead_give_way)
+{
+	const struct fxt_label_detail new = {.label = {.text = "one", .kind = 1}};
+	unsigned round;
+	uintptr_t key;
+
+	for (round = 0; round < 2; round++) {
+		key = fill_a_bucket();
+		fxt_label_bury_within(HEAP, key, nothing);
+		EXPECT(fxt_label_has_place(key));
+		EXPECT(fxt_label_enter(key, &new) == FXT_ENTERED_NEXT);
+		EXPECT(fxt_label_enter(key + (UINT64_C(1) << 40), &new) == FXT_ENTERED_NEXT);
+		if (round)
+			fxt_label_table_after_fork();
+		/* In a table that is emptied that is over. */
+		fxt_label_table_empty();
+	}
+	fill_a_bucket();
+}
+END_TEST
+
 int main(void)
 {
-	TCase *table = tcase_create("table");
+	TCase *table = tcase_create("table"), *entered = tcase_create("entered");
+
+	tcase_set_timeout(entered, 60);
+	tcase_add_test(entered, what_is_entered_is_found);
+	tcase_add_test(entered, the_dead_give_way);
 
 	tcase_set_timeout(table, 60);
 	tcase_add_test(table, all_within_and_no_others);
 #ifdef __x86_64__
 	tcase_add_test(table, what_died_is_forgotten);
 #endif
-	return RUN_SUITE("labels", table);
+	return RUN_SUITE("labels", entered, table);
 }

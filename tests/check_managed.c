@@ -201,6 +201,7 @@ static int expected(void)
 START_TEST(passes)
 {
 	unsigned i, late, kept, found = 0;
+	bool may_want = false;
 
 	random_seed(3 * THREADS + (uint64_t)_i);
 	make_buffer(FXT_STREAMING, (1 + random_below(24)) * FXT_BUFFER_MIN_BYTES);
@@ -217,6 +218,10 @@ START_TEST(passes)
 		int number = expected();
 
 		ck_assert_int_eq(fxt_storage_take(&buffer.storage, 0, &chunk), number >= 0);
+		/* It asks for more memory if it finds no chunk, or if a pass has more than it may use, and
+		 * not before: other processes may need it. */
+		may_want = may_want || number < 0 || play.early > usable();
+		ck_assert(may_want || !atomic_load(&buffer.header->wanted_chunks));
 		if (number >= 0) {
 			ck_assert_uint_eq(chunk.number, (unsigned)number);
 			play.busy[number] = true;
@@ -428,13 +433,16 @@ END_TEST
 
 int main(void)
 {
-	TCase *test = tcase_create("managed");
+	TCase *test = tcase_create("managed"), *long_ones = tcase_create("passes"),
+	      *streams = tcase_create("streams");
 
 	tcase_set_timeout(test, 120);
-	tcase_add_loop_test(test, stream, 0, 3);
-	tcase_add_loop_test(test, passes, 0, 40);
 	tcase_add_loop_test(test, once_or_in_turn, 0, 2);
 	tcase_add_loop_test(test, sessions, 0, 5);
 	tcase_add_loop_test(test, pages, 0, 30);
-	return RUN_SUITE("managed", test);
+	tcase_set_timeout(long_ones, 120);
+	tcase_add_loop_test(long_ones, passes, 0, 40);
+	tcase_set_timeout(streams, 120);
+	tcase_add_loop_test(streams, stream, 0, 3);
+	return RUN_SUITE("managed", test, long_ones, streams);
 }

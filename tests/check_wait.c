@@ -202,6 +202,145 @@ START_TEST(many)
 }
 END_TEST
 
+/* -- Objects of one bucket ---------------------------------------------------------------------------- */
+
+enum { ENTRIES = 8 };
+
+/* Finds objects that share a bucket. */
+static void find_alike(uintptr_t *alike, unsigned count)
+{
+	uintptr_t object = OBJECT;
+
+	for (alike[0] = object; --count; *++alike = object)
+		do
+			object += 16;
+		while (fxt_wait_hash(object) >> 56 != fxt_wait_hash(OBJECT) >> 56 ||
+		       fxt_wait_hash(object) >> 52 == fxt_wait_hash(*alike) >> 52);
+}
+
+static unsigned release_of(uintptr_t object, uint32_t tid, uint64_t at_ns)
+{
+	const struct fxt_cause cause = {.at_ns = at_ns, .pid = 7, .tid = tid};
+
+	return fxt_wait_release(object, FXT_RELEASE_ONE, &cause);
+}
+
+static uint32_t end_of(uintptr_t object)
+{
+	struct fxt_cause cause;
+
+	return fxt_wait_end(object, 10, 1000, &cause) ? cause.tid : 0;
+}
+
+/* Each object has waits of its own, as many objects as a bucket has places for. */
+START_TEST(one_bucket)
+{
+	uintptr_t alike[ENTRIES + 2];
+	unsigned i;
+
+	find_alike(alike, ENTRIES + 2);
+	for (i = 0; i < ENTRIES + 2; i++)
+		ck_assert_int_eq(fxt_wait_begin(alike[i], 0), i < ENTRIES);
+	for (i = 0; i < ENTRIES + 2; i++) {
+		ck_assert_int_eq(fxt_is_waited_for(alike[i]), i < ENTRIES);
+		ck_assert_uint_eq(release_of(alike[i], 100 + i, 100 + i), i < ENTRIES);
+	}
+	/* An object that is not there is forgotten without harm, and so is one that is. */
+	fxt_wait_forget(alike[ENTRIES]);
+	fxt_wait_forget(alike[3]);
+	ck_assert(!fxt_is_waited_for(alike[3]));
+	ck_assert(fxt_wait_begin(alike[ENTRIES], 0));
+	ck_assert(!fxt_wait_begin(alike[3], 0));
+	for (i = ENTRIES; i-- > 0;)
+		ck_assert_uint_eq(end_of(alike[i]), i == 3 ? 0 : 100 + i);
+	ck_assert_uint_eq(end_of(alike[ENTRIES]), 0);
+}
+END_TEST
+
+/* A barrier that nobody waits for keeps its place as long as there is another. */
+START_TEST(barriers_go_last)
+{
+	uintptr_t alike[ENTRIES + 2];
+	bool waits;
+	unsigned i;
+
+	find_alike(alike, ENTRIES + 2);
+	fxt_wait_set_parties(alike[0], 2);
+	for (i = 1; i < ENTRIES; i++)
+		ck_assert(fxt_wait_begin(alike[i], 0));
+	ck_assert_uint_eq(end_of(alike[ENTRIES - 1]), 0);
+	ck_assert(fxt_wait_begin(alike[ENTRIES], 0));
+	ck_assert(!fxt_wait_arrive(alike[0], &waits) && waits);
+	ck_assert(fxt_wait_arrive(alike[0], &waits) && !waits);
+	ck_assert_uint_eq(release_of(alike[0], 5, 500), 1);
+	ck_assert_uint_eq(end_of(alike[0]), 5);
+	ck_assert(fxt_wait_begin(alike[ENTRIES + 1], 0));
+	ck_assert(!fxt_wait_arrive(alike[0], &waits) && !waits);
+}
+END_TEST
+
+/* A cause that nobody took is gone with the last one who waited. */
+START_TEST(causes_go_with_the_last)
+{
+	begin(1);
+	ck_assert_uint_eq(release(FXT_RELEASE_ONE, 1, 100), 1);
+	ck_assert_uint_eq(end(200, 300), 0);
+	begin(1);
+	ck_assert_uint_eq(release(FXT_RELEASE_ONE, 2, 400), 1);
+	ck_assert_uint_eq(end(350, 500), 2);
+	/* What is shared is handed on anew to all. */
+	begin(2);
+	ck_assert_uint_eq(release(FXT_RELEASE_ONE, 1, 100), 1);
+	ck_assert_uint_eq(release(FXT_RELEASE_SHARED, 2, 200), 2);
+	ck_assert_uint_eq(end(10, 300), 2);
+	ck_assert_uint_eq(end(10, 300), 2);
+}
+END_TEST
+
+/* A lock's cause is from before the end of the wait. */
+START_TEST(lock_at_its_bounds)
+{
+	const struct fxt_cause left = {.at_ns = 100, .pid = 7, .tid = 3};
+	struct fxt_cause cause;
+
+	fxt_wait_for_lock(LOCK);
+	ck_assert(fxt_wait_lock_left(LOCK, &left));
+	ck_assert(!fxt_wait_got_lock(LOCK, 10, 100, &cause));
+	fxt_wait_for_lock(LOCK);
+	ck_assert(!fxt_wait_got_lock(LOCK, 101, 200, &cause));
+	fxt_wait_for_lock(LOCK);
+	ck_assert(fxt_wait_got_lock(LOCK, 100, 101, &cause));
+	fxt_wait_for_lock(LOCK);
+	ck_assert(!fxt_wait_got_lock(LOCK, 100, 101, &cause));
+}
+END_TEST
+
+/* Flow ids are this process's, come one after the other, and are positive. */
+START_TEST(flow_ids)
+{
+	uint64_t first, last, i;
+
+	ck_assert(!fxt_flow_id_is_own(0) && !fxt_flow_id_is_own(UINT64_C(1) << 32));
+	first = fxt_flow_id();
+	ck_assert(first >> 32 && !(first >> 63) && !(first & UINT32_MAX));
+	for (i = 1; i < 100; i++) {
+		ck_assert(!fxt_flow_id_is_own(first + i));
+		ck_assert_uint_eq(fxt_flow_id(), first + i);
+		ck_assert(fxt_flow_id_is_own(first + i) && fxt_flow_id_is_own(first));
+	}
+	ck_assert(!fxt_flow_id_is_own(first - 1));
+	/* Other processes have other ones. */
+	for (i = 1; i < 100; i++) {
+		fxt_agent.koid = 4000 + (uint32_t)i;
+		fxt_wait_after_fork();
+		last = first;
+		first = fxt_flow_id();
+		ck_assert(first >> 32 != last >> 32 && !(first & UINT32_MAX));
+		ck_assert(!fxt_flow_id_is_own(last) && fxt_flow_id_is_own(first));
+	}
+}
+END_TEST
+
 int main(void)
 {
 	TCase *waits = tcase_create("waits");
@@ -218,5 +357,10 @@ int main(void)
 	tcase_add_test(waits, barrier);
 	tcase_add_test(waits, forgotten);
 	tcase_add_test(waits, many);
+	tcase_add_test(waits, one_bucket);
+	tcase_add_test(waits, barriers_go_last);
+	tcase_add_test(waits, causes_go_with_the_last);
+	tcase_add_test(waits, lock_at_its_bounds);
+	tcase_add_test(waits, flow_ids);
 	return RUN_SUITE("wait", waits);
 }

@@ -8,6 +8,7 @@ UNIT_TESTS = \
 	tests/check_block_table \
 	tests/check_buffer \
 	tests/check_buffer_file \
+	tests/check_child \
 	tests/check_clock \
 	tests/check_config \
 	tests/check_encode \
@@ -17,12 +18,20 @@ UNIT_TESTS = \
 	tests/check_labels \
 	tests/check_leave \
 	tests/check_managed \
+	tests/check_mappings \
 	tests/check_module \
+	tests/check_owed \
+	tests/check_place \
 	tests/check_process_stat \
 	tests/check_rewrite \
+	tests/check_ring \
+	tests/check_senders \
 	tests/check_signals \
+	tests/check_stack_nodes \
 	tests/check_stream \
 	tests/check_stream_races \
+	tests/check_task_life \
+	tests/check_told \
 	tests/check_unwind \
 	tests/check_utf8 \
 	tests/check_wait \
@@ -34,9 +43,38 @@ tests_check_block_table_SOURCES = tests/check_block_table.c agent/objects/block_
 tests_check_block_table_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_buffer_SOURCES = tests/check_buffer.c tests/buffer_fixture.h
 tests_check_buffer_file_SOURCES = tests/check_buffer_file.c tests/buffer_fixture.h
+tests_check_child_SOURCES = tests/check_child.c $(AGENT_SOURCES) $(WRITER_SOURCES)
+if X86_64
+tests_check_child_SOURCES += interpose/functions/entry.c interpose/functions/return_word.c
+endif
+tests_check_child_CPPFLAGS = $(FXT_CPPFLAGS)
+tests_check_child_CFLAGS = $(libfxtagent_la_CFLAGS)
+tests_check_child_LDFLAGS = -pthread $(TABLES_LDFLAGS)
+tests_check_child_LDADD = $(CHECK_LIBS)
+EXTRA_DIST += tests/child.table
 MANAGED_FIXTURE = tests/managed_fixture.h tests/apps/random.h tests/apps/unseen.h tests/suite.h
 tests_check_leave_SOURCES = tests/check_leave.c $(MANAGED_FIXTURE)
 tests_check_managed_SOURCES = tests/check_managed.c $(MANAGED_FIXTURE)
+tests_check_mappings_SOURCES = tests/check_mappings.c agent/objects/mappings.c tests/apps/random.h \
+	tests/apps/unseen.h
+tests_check_mappings_CPPFLAGS = $(FXT_CPPFLAGS)
+tests_check_owed_SOURCES = tests/check_owed.c agent/objects/label_owed.c tests/apps/random.h \
+	tests/apps/unseen.h
+tests_check_owed_CPPFLAGS = $(FXT_CPPFLAGS)
+tests_check_place_SOURCES = tests/check_place.c tests/apps/random.h tests/apps/unseen.h
+tests_check_ring_SOURCES = tests/check_ring.c tests/apps/random.h tests/apps/unseen.h
+tests_check_senders_SOURCES = tests/check_senders.c agent/arrows/signal_senders.c
+tests_check_senders_CPPFLAGS = $(FXT_CPPFLAGS)
+tests_check_stack_nodes_SOURCES = tests/check_stack_nodes.c agent/stacks/stack_nodes.c \
+	agent/base/growing_table.c tests/apps/random.h tests/apps/unseen.h
+tests_check_stack_nodes_CPPFLAGS = $(FXT_CPPFLAGS)
+tests_check_task_life_SOURCES = tests/check_task_life.c agent/arrows/task_life.c agent/base/growing_table.c \
+	agent/emit/emit.c tests/apps/random.h tests/apps/unseen.h
+# With the assertions, so that no record is longer than what was reserved for it.
+tests_check_task_life_CPPFLAGS = $(FXT_CPPFLAGS) -DFXT_CHECKING
+tests_check_told_SOURCES = tests/check_told.c agent/emit/call_stack.c agent/emit/emit.c \
+	agent/stacks/stack_nodes.c agent/base/growing_table.c tests/apps/random.h tests/apps/unseen.h
+tests_check_told_CPPFLAGS = $(FXT_CPPFLAGS) -DFXT_CHECKING
 tests_check_module_SOURCES = tests/check_module.c agent/names/module.c tests/apps/random.h tests/apps/unseen.h
 tests_check_module_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_rewrite_SOURCES = tests/check_rewrite.c tests/buffer_fixture.h
@@ -415,6 +453,7 @@ E2E_TESTS = \
 	tests/check_docs.sh \
 	tests/check_expand.sh \
 	tests/check_exports.sh \
+	tests/check_mutate.sh \
 	tests/check_registers.sh \
 	tests/check_rooms.sh \
 	tests/e2e/arguments.sh \
