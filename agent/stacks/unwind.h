@@ -77,6 +77,11 @@ static inline bool fxt_unwind_step_aligned(const struct fxt_unwind_rule *rule, u
 	return true;
 }
 
+/* A function that is about to return has taken its caller's frame pointer from the stack, and the tables of
+ * many compilers say that it is still there. So it is: nobody stores to so many bytes below the stack
+ * pointer. */
+enum { FXT_UNWIND_RED_ZONE = 128 };
+
 /* Goes from a frame to its caller's. `high` is the end of the stack. Returns false, with nothing changed, if
  * the caller's frame would not lie between the frame and the end. */
 static inline bool fxt_unwind_step(const struct fxt_unwind_rule *rule, uintptr_t high,
@@ -88,7 +93,7 @@ static inline bool fxt_unwind_step(const struct fxt_unwind_rule *rule, uintptr_t
 	if (rule->is_aligned)
 		return fxt_unwind_step_aligned(rule, high, frame);
 	if (sp < frame->sp + sizeof(uintptr_t) || sp > high || sp % sizeof(uintptr_t) ||
-	    (rule->saved_fp && (saved < frame->sp || saved > sp - sizeof(uintptr_t))))
+	    (rule->saved_fp && (saved + FXT_UNWIND_RED_ZONE < frame->sp || saved > sp - sizeof(uintptr_t))))
 		return false;
 	frame->place = ((const uintptr_t *)sp)[-1];
 	if (rule->saved_fp)

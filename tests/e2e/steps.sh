@@ -1,0 +1,34 @@
+#!/bin/bash
+# A signal handler comes behind each instruction of an emission. It makes calls and returns, leaves by
+# longjmp, forks, or switches to a coroutine, which comes back at once, comes back later, or never does. Each
+# call is in the trace once, or is counted as lost: steps.py says how that is known.
+#
+#	FXT_STEPS_POINTS=all	behind each instruction, and not behind some that are drawn
+#	FXT_STEPS_CALLS, FXT_STEPS_ACTIONS	some of the calls and actions that are listed below
+# shellcheck source=lib.sh
+. "${abs_top_srcdir:?}/tests/e2e/lib.sh"
+need python3
+
+test "$(uname -m)" = x86_64 || skip "breakpoints are set as on x86_64"
+
+# step CALL ACTION: interrupts this call. The call `stacked` is an open() that has a call stack.
+step()
+{
+	local call=$1 stacks=
+
+	if test "$call" = stacked; then
+		call=open
+		stacks=io
+	fi
+	mkdir -p "$1.$2" && cd "$1.$2" || exit 99
+	count comparison
+	FXT_STACKS=$stacks python3 "$abs_top_srcdir/tests/e2e/steps.py" "$apps/steps" "$call" "$2" \
+		"${FXT_STEPS_POINTS:-8}" 2>/dev/null || fail "$1 $2"
+	cd .. && rm -rf "$1.$2"
+}
+
+for action in ${FXT_STEPS_ACTIONS:-emit jump emit-jump fork-on fork-exit switch-back}; do
+	for call in ${FXT_STEPS_CALLS:-close malloc lock read function open stacked contended turn}; do
+		step "$call" "$action"
+	done
+done
