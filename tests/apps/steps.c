@@ -1,8 +1,8 @@
 /* A handler interrupts a call of the agent's behind each of its instructions, and leaves it in every way in
  * which a handler can.
  *
- *	steps CALL ACTION all		behind each instruction
- *	steps CALL ACTION COUNT		behind so many instructions, which are drawn (FXT_SEED)
+ *	steps CALL all ACTION...	behind each instruction
+ *	steps CALL COUNT ACTION...	behind so many instructions, which are drawn (FXT_SEED)
  *
  * steps_calls.c has the calls and steps.h the actions. For each instruction there is a child of its own. It
  * makes some calls, one of which is interrupted at that instruction, and then some more. A line says what it
@@ -40,6 +40,7 @@ const char *const steps_actions[ACTIONS] = {
 };
 
 enum {
+	FIRST_ACTION = 3,
 	PATH_MOST_STEPS = 1 << 22,      /* instructions of a call that are learned */
 	STEPS_MOST = 20000,             /* single steps that are worth while for one point */
 	TRIES = 8,                      /* a call is learned by so many tries, or by so many steps */
@@ -306,15 +307,34 @@ static void try_place(const char *call, enum action action, const struct place *
 	tell(&point);
 }
 
-int main(int argc, char **argv)
+/* Prints the name of an action, and a line for each of `count` places, which are all that there are or are
+ * drawn. */
+static void try_places(const char *call, enum action action, long count)
+{
+	long i;
+
+	printf("action %s\n", steps_actions[action]);
+	for (i = 0; i < count; i++)
+		try_place(call, action,
+			  &places[count == place_count ? i : (long)random_below((uint64_t)place_count)]);
+}
+
+/* Returns the action of this name. */
+static enum action find_action(const char *name)
 {
 	enum action action = EMIT;
-	long count, i;
 
-	need(argc == 4);
-	while (action < ACTIONS && strcmp(argv[2], steps_actions[action]))
+	while (action < ACTIONS && strcmp(name, steps_actions[action]))
 		action++;
-	need(action < ACTIONS && steps_introduce(argv[1]));
+	need(action < ACTIONS);
+	return action;
+}
+
+int main(int argc, char **argv)
+{
+	int i;
+
+	need(argc > FIRST_ACTION && steps_introduce(argv[1]));
 	random_seed(0);
 	stay_here();
 	steps_shared = mmap(NULL, sizeof(*steps_shared), PROT_READ | PROT_WRITE,
@@ -322,11 +342,10 @@ int main(int argc, char **argv)
 	need(steps_shared != MAP_FAILED);
 	learn_path(argv[1]);
 	learn_places();
-	count = strcmp(argv[3], "all") ? atol(argv[3]) : place_count;
 	printf("instructions %ld to %ld places %ld\n", path_length, longest, place_count);
 	fflush(stdout);
-	for (i = 0; i < count; i++)
-		try_place(argv[1], action,
-			  &places[count == place_count ? i : (long)random_below((uint64_t)place_count)]);
+	for (i = FIRST_ACTION; i < argc; i++)
+		try_places(argv[1], find_action(argv[i]),
+			   strcmp(argv[2], "all") ? atol(argv[2]) : place_count);
 	return 0;
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Interrupts a call at its instructions, and says what is wrong with the traces.
 
-    steps.py PROGRAM CALL ACTION COUNT|all
+    steps.py PROGRAM CALL COUNT|all ACTION...
 
 PROGRAM is tests/apps/steps, which says what it does and what its lines mean. The traces are in the current
 directory, which has nothing else. Of each process this has to be true:
@@ -146,34 +146,16 @@ def read_point(line):
             "forked_made": [0] + numbers[8:14]}
 
 
-def main():
-    program, call, action, count = sys.argv[1:]
-    environment = dict(os.environ, LD_PRELOAD=os.environ["FXT_AGENT"], FXT_OUTPUT="%e.%p.fxt",
-                       FXT_EXPLAIN_NS="0")
-    run = subprocess.run([program, call, action, count], stdout=subprocess.PIPE, env=environment, text=True)
-    identities, points, faults = {}, [], 0
-    outcomes = collections.Counter()
-    learned = "nothing learned"
-    for line in run.stdout.splitlines():
-        if line.startswith("instructions"):
-            learned = line
-        elif "=" in line:
-            who, *names = line.split()
-            identities.update((tuple(name.split("=")), int(who)) for name in names)
-        else:
-            points.append(read_point(line))
-    if run.returncode or not points:
-        print(f"{call} {action}: the program: status {run.returncode}, {len(points)} points")
-        sys.exit(1)
-    files = []
+def examine(call, action, learned, points, identities):
+    """Judges what a run did, and prints what is wrong and the outcomes. Returns whether all is right."""
+    outcomes, faults, files = collections.Counter(), 0, []
     for point in points:
         wrong, outcome = [], "died"
         if point["status"]:
             wrong.append(f"status {point['status']}")
         else:
             trace = Trace(point["pid"], identities)
-            more, outcome = judge(action, point, trace, point["made"])
-            wrong += more
+            wrong, outcome = judge(action, point, trace, point["made"])
             files.append(f"steps.{point['pid']}.fxt")
             if point["forked"]:
                 files.append(f"steps.{point['forked']}.fxt")
@@ -194,10 +176,35 @@ def main():
     print(f"{call} {action}: {learned}, {len(points)} interrupted:",
           ", ".join(f"{count} {what}" if "," not in what else f"{count} ({what})"
                     for what, count in sorted(outcomes.items())))
-    if sum(count for what, count in outcomes.items() if what != "over") == 0:
+    if not sum(count for what, count in outcomes.items() if what != "over"):
         print(f"{call} {action}: nothing was interrupted")
         faults += 1
-    sys.exit(1 if faults or said else 0)
+    return not faults and not said
+
+
+def main():
+    program, call, count, *actions = sys.argv[1:]
+    environment = dict(os.environ, LD_PRELOAD=os.environ["FXT_AGENT"], FXT_OUTPUT="%e.%p.fxt",
+                       FXT_EXPLAIN_NS="0")
+    run = subprocess.run([program, call, count, *actions], stdout=subprocess.PIPE, env=environment, text=True)
+    identities, points = {}, collections.defaultdict(list)
+    learned, action = "nothing learned", None
+    for line in run.stdout.splitlines():
+        if line.startswith("instructions"):
+            learned = line
+        elif line.startswith("action"):
+            action = line.split()[1]
+        elif "=" in line:
+            who, *names = line.split()
+            identities.update((tuple(name.split("=")), int(who)) for name in names)
+        else:
+            points[action].append(read_point(line))
+    right = not run.returncode
+    if run.returncode:
+        print(f"{call} {action}: the program ended with status {run.returncode}")
+    for action in actions:
+        right &= examine(call, action, learned, points[action], identities)
+    sys.exit(not right)
 
 
 if __name__ == "__main__":

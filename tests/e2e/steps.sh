@@ -11,7 +11,9 @@ need python3
 
 test "$(uname -m)" = x86_64 || skip "breakpoints are set as on x86_64"
 
-# step CALL ACTION: interrupts this call. The call `stacked` is an open() that has a call stack.
+actions=${FXT_STEPS_ACTIONS:-emit jump emit-jump fork-on fork-exit switch-back}
+
+# step CALL: interrupts this call. The call `stacked` is an open() that has a call stack.
 step()
 {
 	local call=$1 stacks=
@@ -20,15 +22,14 @@ step()
 		call=open
 		stacks=io
 	fi
-	mkdir -p "$1.$2" && cd "$1.$2" || exit 99
+	mkdir "$1" && cd "$1" || exit 99
 	count comparison
-	FXT_STACKS=$stacks python3 "$abs_top_srcdir/tests/e2e/steps.py" "$apps/steps" "$call" "$2" \
-		"${FXT_STEPS_POINTS:-8}" 2>/dev/null || fail "$1 $2"
-	cd .. && rm -rf "$1.$2"
+	# shellcheck disable=SC2086	# these are several words
+	FXT_STACKS=$stacks python3 "$abs_top_srcdir/tests/e2e/steps.py" "$apps/steps" "$call" \
+		"${FXT_STEPS_POINTS:-8}" $actions 2>said || fail "$1: $(tail -n 5 said)"
+	cd .. && rm -rf "$1"
 }
 
-for action in ${FXT_STEPS_ACTIONS:-emit jump emit-jump fork-on fork-exit switch-back}; do
-	for call in ${FXT_STEPS_CALLS:-close malloc lock read function open stacked contended turn}; do
-		step "$call" "$action"
-	done
+for call in ${FXT_STEPS_CALLS:-close malloc lock read function open stacked contended turn}; do
+	step "$call"
 done
