@@ -242,6 +242,8 @@ START_TEST(no_rule_leads_out_of_the_stack)
 	/* What it has saved lies in its frame. */
 	rule = (struct fxt_unwind_rule){.caller_sp = 16, .saved_fp = -24};
 	ck_assert(!fxt_unwind_step(&rule, high, &frame));
+	ck_assert(!fxt_unwind_step_from(&rule, frame.sp - 7, high, &frame));
+	ck_assert_mem_eq(&frame, &before, sizeof(frame));
 	rule = (struct fxt_unwind_rule){.caller_sp = 16, .saved_fp = 8};
 	ck_assert(!fxt_unwind_step(&rule, high, &frame));
 	/* The frame pointer may be anything. */

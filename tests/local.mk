@@ -156,6 +156,23 @@ tests_model_emission_CFLAGS = $(libfxtagent_la_CFLAGS) -g
 tests_model_emission_LDFLAGS = -pthread $(TABLES_LDFLAGS)
 tests_model_emission_LDADD =
 
+# -- Walks over stacks, beside those of libunwind: tests/e2e/walks.sh runs it --------------------------
+
+# It is compiled as the agent is, without sanitizers: it follows the stacks of signal handlers at any
+# instruction.
+if HAVE_LIBUNWIND
+if X86_64
+check_PROGRAMS += tests/check_walks
+endif
+endif
+tests_check_walks_SOURCES = tests/check_walks.c tests/walks.h agent/base/growing_table.c agent/stacks/code.c \
+	agent/stacks/return_thunk.c agent/stacks/stack_nodes.c agent/stacks/stack_walk.c \
+	agent/stacks/unwind.c $(WRITER_SOURCES)
+tests_check_walks_CPPFLAGS = $(FXT_CPPFLAGS)
+tests_check_walks_CFLAGS = $(libfxtagent_la_CFLAGS) $(LIBUNWIND_CFLAGS)
+tests_check_walks_LDFLAGS = -pthread
+tests_check_walks_LDADD = $(LIBUNWIND_LIBS) -ldl
+
 # That the model finds faults, planted one at a time.
 .PHONY: plants
 plants:
@@ -303,6 +320,7 @@ APPS_C = \
 	tests/apps/spends \
 	tests/apps/handlers \
 	tests/apps/stepped \
+	tests/apps/steps \
 	tests/apps/streams \
 	tests/apps/streams_odd \
 	tests/apps/stuck \
@@ -324,7 +342,8 @@ APPS_CXX = \
 	tests/apps/throws
 APPS_SHARED = tests/apps/ask_for_snapshot.h tests/apps/asleep.h tests/apps/counts.h tests/apps/host.h \
 	tests/apps/lifetimes.h tests/apps/lifetimes_uses.c \
-	tests/apps/need.h tests/apps/objects.h tests/apps/random.h tests/apps/unseen.h
+	tests/apps/need.h tests/apps/objects.h tests/apps/random.h \
+	tests/apps/steps.h tests/apps/steps_calls.c tests/apps/unseen.h
 
 tests/apps/busy tests/apps/call_trees tests/apps/controlled tests/apps/count_calls \
 tests/apps/coroutines tests/apps/cut tests/apps/fibers \
@@ -381,9 +400,20 @@ tests/apps/count_io_fortified: tests/apps/count_io.c
 tests/apps/lifetimes: APP_MORE = $(top_srcdir)/tests/apps/lifetimes_uses.c
 tests/apps/lifetimes: tests/apps/lifetimes_uses.c tests/apps/lifetimes.h
 
+# The heap that handlers may use lies behind the agent.
+tests/apps/steps: APP_MORE = $(top_srcdir)/tests/apps/steps_calls.c
+tests/apps/steps: APP_FLAGS = -O2
+tests/apps/steps: APP_LIBS = -Ltests/apps -Wl,--no-as-needed -lsteps_heap -Wl,-rpath,'$$ORIGIN'
+tests/apps/steps: tests/apps/steps_calls.c tests/apps/steps.h tests/apps/need.h tests/apps/random.h \
+	tests/apps/unseen.h tests/apps/libsteps_heap.so
+# The compiler would make a call of calloc() of malloc() there.
+tests/apps/libsteps_heap.so: APP_FLAGS = -O2 -fno-builtin
+tests/apps/libsteps_heap.so: tests/apps/steps_heap.c
+
 # Hostile conditions, and the libraries for them: one whose constructor comes before the agent's, one to be
 # loaded, and one that says what a process has.
 HOST_SO = tests/apps/libhost_early.so tests/apps/libhost_plugin.so tests/apps/libhost_witness.so \
+	tests/apps/libsteps_heap.so \
 	tests/apps/libobjects_one.so tests/apps/libobjects_two.so
 tests/apps/host_control tests/apps/host_seccomp \
 tests/apps/libhost_plugin.so: APP_FLAGS = -finstrument-functions
@@ -419,6 +449,7 @@ CLEANFILES += $(HOST_SO) tests/apps/host_own_malloc
 # Compiled by the scripts that run them.
 EXTRA_DIST += tests/apps/host_handlers.c tests/apps/host_locked.c tests/apps/host_names.c
 EXTRA_DIST += tests/apps/plt_calls.c tests/apps/plt_lib.c
+EXTRA_DIST += tests/apps/steps_heap.c
 EXTRA_DIST += tests/apps/host_library.c tests/apps/host_witness.c tests/apps/objects_library.c
 EXTRA_DIST += tests/apps/foreign.c tests/apps/early.c tests/apps/early_main.c
 
@@ -516,6 +547,7 @@ E2E_TESTS = \
 	tests/e2e/slow.sh \
 	tests/e2e/stacks.sh \
 	tests/e2e/stacks_change.sh \
+	tests/e2e/steps.sh \
 	tests/e2e/snapshot.sh \
 	tests/e2e/streams.sh \
 	tests/e2e/texts.sh \
@@ -523,12 +555,14 @@ E2E_TESTS = \
 	tests/e2e/top.sh \
 	tests/e2e/users.sh \
 	tests/e2e/versions.sh \
+	tests/e2e/walks.sh \
 	tests/e2e/witness.sh
 # What the scripts share, sourced or called by them.
 E2E_HELPERS = tests/e2e/bounded.py tests/e2e/hostile.py tests/e2e/hosts_lib.sh tests/e2e/lib.sh \
 	tests/e2e/stacked.py \
 	tests/e2e/controller.py tests/e2e/ctf.py tests/e2e/fibers.py tests/e2e/filters.py tests/e2e/kills.py \
-	tests/e2e/manager.py tests/e2e/numbers.py tests/e2e/odd.py tests/e2e/progress.py tests/e2e/trace.py
+	tests/e2e/manager.py tests/e2e/numbers.py tests/e2e/odd.py tests/e2e/progress.py tests/e2e/steps.py \
+	tests/e2e/trace.py tests/e2e/walks.py
 # The providers of managed.sh, which keep a model of what they write.
 E2E_HELPERS += tests/manager/compare_archive.py tests/manager/hostile_providers.py \
 	tests/manager/manager_side.py tests/manager/model_provider.py tests/manager/protocol.py \

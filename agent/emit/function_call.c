@@ -235,6 +235,10 @@ void fxt_function_end(struct fxt_thread *thread, uint64_t end_ns)
 	uintptr_t address = entry->function;
 	uint64_t start_ns = entry->start_ns;
 
+	/* A handler has forked behind the reading of the clock, and this is the child, in whose trace the
+	 * function begins at the fork. */
+	if (FXT_UNLIKELY(end_ns < start_ns))
+		end_ns = fxt_now(thread);
 	fxt_in_progress_end_at(thread, entry, end_ns);
 	fxt_function_complete(thread, address, start_ns, end_ns);
 }

@@ -147,11 +147,26 @@ static bool step_over_signal(const struct fxt_thread *thread, struct bounds *bou
 
 #endif
 
+/* Returns down to where an interrupted function may have saved something. A function that is about to return
+ * has taken its caller's frame pointer from the stack, and the tables of many compilers say that it is still
+ * there. So it is, because the kernel leaves so many bytes below the stack pointer alone. */
+static uintptr_t low_of_interrupted(const struct bounds *bounds, const struct fxt_frame *frame)
+{
+	enum { RED_ZONE_BYTES = 128 };
+
+	return frame->sp - bounds->low > RED_ZONE_BYTES ? frame->sp - RED_ZONE_BYTES : bounds->low;
+}
+
 static inline __attribute__((always_inline)) enum step
-leave(const struct fxt_code *code, const struct bounds *bounds, struct fxt_frame *frame)
+leave(const struct fxt_code *code, const struct bounds *bounds, bool is_interrupted, struct fxt_frame *frame)
 {
 	if (FXT_LIKELY(code->how == FXT_UNWIND_RULE))
-		return fxt_unwind_step(&code->rule, bounds->high, frame) ? STEP_SURE : STEP_NONE;
+		return fxt_unwind_step_from(&code->rule,
+					    FXT_UNLIKELY(is_interrupted) ? low_of_interrupted(bounds, frame)
+									 : frame->sp,
+					    bounds->high, frame)
+			       ? STEP_SURE
+			       : STEP_NONE;
 	return step_by_frame_pointer(bounds, frame);
 }
 
@@ -217,7 +232,7 @@ walk_on(const struct fxt_thread *thread, unsigned most, struct fxt_frame frame, 
 			if (!has_bounds || code.how == FXT_UNWIND_OUTERMOST)
 				return code.how == FXT_UNWIND_OUTERMOST;
 		}
-		how = leave(&code, &bounds, &frame);
+		how = leave(&code, &bounds, was_interrupted, &frame);
 		if (how == STEP_NONE)
 			return false;
 		if (FXT_UNLIKELY(how == STEP_GUESSED)) {
@@ -305,7 +320,7 @@ static enum fxt_frame_reach walk_beyond(uintptr_t frame, struct fxt_frame *at)
 				return FXT_REACH_UNKNOWN;
 			continue;
 		}
-		while ((how = leave(&code, &bounds, at)) == STEP_NONE)
+		while ((how = leave(&code, &bounds, false, at)) == STEP_NONE)
 			if (bounds.high > frame + FRAME_MOST_BYTES || !know_more(&bounds, &asked))
 				return bounds.high <= frame && !is_guessed ? FXT_REACH_NOT
 									   : FXT_REACH_UNKNOWN;

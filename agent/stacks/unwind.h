@@ -77,10 +77,11 @@ static inline bool fxt_unwind_step_aligned(const struct fxt_unwind_rule *rule, u
 	return true;
 }
 
-/* Goes from a frame to its caller's. `high` is the end of the stack. Returns false, with nothing changed, if
- * the caller's frame would not lie between the frame and the end. */
-static inline bool fxt_unwind_step(const struct fxt_unwind_rule *rule, uintptr_t high,
-				   struct fxt_frame *frame)
+/* Goes from a frame to its caller's. `high` is the end of the stack, and what the function has saved does not
+ * lie below `low`. Returns false, with nothing changed, if the caller's frame would not lie between the frame
+ * and the end. */
+static inline bool fxt_unwind_step_from(const struct fxt_unwind_rule *rule, uintptr_t low, uintptr_t high,
+					struct fxt_frame *frame)
 {
 	uintptr_t sp = (rule->is_from_fp ? frame->fp : frame->sp) + (uintptr_t)(intptr_t)rule->caller_sp,
 		  saved = sp + (uintptr_t)(intptr_t)rule->saved_fp;
@@ -88,13 +89,20 @@ static inline bool fxt_unwind_step(const struct fxt_unwind_rule *rule, uintptr_t
 	if (rule->is_aligned)
 		return fxt_unwind_step_aligned(rule, high, frame);
 	if (sp < frame->sp + sizeof(uintptr_t) || sp > high || sp % sizeof(uintptr_t) ||
-	    (rule->saved_fp && (saved < frame->sp || saved > sp - sizeof(uintptr_t))))
+	    (rule->saved_fp && (saved < low || saved > sp - sizeof(uintptr_t))))
 		return false;
 	frame->place = ((const uintptr_t *)sp)[-1];
 	if (rule->saved_fp)
 		frame->fp = *(const uintptr_t *)saved;
 	frame->sp = sp;
 	return true;
+}
+
+/* Does the same from a frame whose function has called. */
+static inline bool fxt_unwind_step(const struct fxt_unwind_rule *rule, uintptr_t high,
+				   struct fxt_frame *frame)
+{
+	return fxt_unwind_step_from(rule, frame->sp, high, frame);
 }
 
 #endif
