@@ -105,15 +105,8 @@ enum {
 	FXT_DEFINED_BYTES = (FXT_STRING_MAX_INDEX + 1) * sizeof(uint32_t),
 };
 
-/* The latest calls of a thread that took FXT_SWITCH_NS or longer: nesting.h. A call that a handler has
- * interrupted by a switch to another coroutine takes at least that long, as a rule. */
-enum { FXT_LONG_CALLS = 32, FXT_SWITCH_NS = 4 * 1000 };
-struct fxt_long_calls {
-	unsigned next;                  /* the number of the call that comes next; its place is modulo that */
-	struct fxt_long_call {
-		uint64_t start_ns, end_ns;
-	} list[FXT_LONG_CALLS];
-};
+/* A call that a handler has interrupted by a switch to another coroutine takes this long, as a rule. */
+enum { FXT_SWITCH_NS = 4 * 1000 };
 
 /* A call in progress. Its slot is a record in the file that is rewritten in place. The record always has the
  * same size, and is a filler or a duration begin with one argument, so that a reader never loses step. */
@@ -251,7 +244,7 @@ struct fxt_thread {
 
 	struct fxt_thread_filtered filtered;    /* instrumented functions that are left out: filtered.h */
 
-	struct fxt_long_calls long_calls;       /* of programs that have signal handlers: nesting.h */
+	_Atomic(void *) long_calls;     /* the latest calls that took FXT_SWITCH_NS or longer: nesting.c */
 
 	/* Large arrays of these mechanisms. */
 	/* the entries of calls in progress, between two fences: fxt_in_progress_entries() */

@@ -7,6 +7,7 @@
 #include "agent/base/parts.h"
 #include "agent/base/stack.h"
 #include "function.h"
+#include "nesting.h"
 
 enum {
 	/* A slot with the two koids. This is a power of two, so that a slot lies in one cache line. */
@@ -448,7 +449,8 @@ static bool is_of_function(const uint64_t *slot)
 	return fxt_is_function_category(fxt_get_event_category(slot[0]));
 }
 
-/* The slot becomes a duration-complete event of the same size: one argument of one word, and the end. A copy
+/* The slot becomes a duration-complete event of the same size: one argument of one word, and the end. A call
+ * that would not nest then, as a coroutine's that was never gone on with, is lost. A copy
  * that is made in the middle of the change has a whole record as well. The argument of an interposed call is
  * kept in the members in which functions have their site and address. */
 void fxt_in_progress_end(struct fxt_thread *thread, uint64_t end_ns, uint64_t name)
@@ -460,6 +462,12 @@ void fxt_in_progress_end(struct fxt_thread *thread, uint64_t end_ns, uint64_t na
 		slot = entry->slot;
 		if (!slot || !shows(slot, FXT_EVENT_DURATION_BEGIN))
 			continue;
+		if (!fxt_call_nests(thread, slot[1], end_ns)) {
+			atomic_store_explicit((_Atomic uint64_t *)slot, thread->slot_filler,
+					      memory_order_release);
+			fxt_thread_dropped(thread, FXT_LOSS_SIGNALS);
+			continue;
+		}
 		header = with_type(slot[0], FXT_EVENT_DURATION_BEGIN, FXT_EVENT_DURATION_COMPLETE);
 		arg = slot + thread->slot_arg;
 		if (!is_of_function(slot)) {

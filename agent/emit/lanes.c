@@ -27,11 +27,18 @@ unsigned fxt_lanes_left(struct fxt_thread *thread)
 	return lost;
 }
 
+/* Two frames of other stacks than the thread's own are taken to be on one stack if they are no further apart. */
+enum { SAME_STACK_BYTES = 2048 };
+
 /* Tells whether the emission that has the lane was left by longjmp, because its frame lies below the present
  * one on the same stack. An emission that the present handler has interrupted has its frame above. */
 static bool was_left(const struct fxt_thread *thread, const struct fxt_lane *lane, uintptr_t here)
 {
-	return lane->raised_for && fxt_on_own_stack(thread, lane->raised_at) && lane->raised_at <= here;
+	bool is_own = fxt_on_own_stack(thread, here);
+
+	return lane->raised_for && lane->raised_at <= here &&
+	       is_own == fxt_on_own_stack(thread, lane->raised_at) &&
+	       (is_own || here - lane->raised_at < SAME_STACK_BYTES);
 }
 
 /* Gives back the lanes of emissions that were left. */
@@ -41,11 +48,9 @@ static void leave_what_was_left(struct fxt_thread *thread, uintptr_t here)
 	unsigned lost = 0;
 	uint64_t mask;
 
-	if (!fxt_on_own_stack(thread, here))
-		return;
 	while (lane < end && !was_left(thread, lane, here))
 		lane++;
-	if (lane == end || fxt_on_alternate_stack())
+	if (lane == end || (fxt_on_own_stack(thread, here) && fxt_on_alternate_stack()))
 		return;
 	/* A handler may give back the same lanes, and take them. */
 	mask = fxt_sys_block_signals();

@@ -6,9 +6,9 @@
 
 #include "agent/base/agent.h"
 
-/* Returns whether the slice of a call from start_ns to end_ns nests with those of the thread's latest calls
- * that took FXT_SWITCH_NS or longer, and notes it for those that end later. The latest FXT_LONG_CALLS are
- * known. Any context. */
+/* Returns whether the slice of a call from start_ns to end_ns, which took FXT_SWITCH_NS or longer, nests with
+ * those of the thread's latest long calls, and notes it for those that end later. True where the program has no
+ * signal handler, or the thread has made no long call on another stack than its own. Any context. */
 bool fxt_call_nests(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns);
 
 #endif

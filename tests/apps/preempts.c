@@ -206,8 +206,8 @@ int main(int argc, char **argv)
 	struct sigaction action = {.sa_handler = tick, .sa_flags = SA_RESTART};
 	unsigned random = argc > 3 ? (unsigned)strtoul(argv[1], NULL, 10) : 0, i;
 	struct itimerval often = {{0, 0}, {0, 0}}, never = {{0, 0}, {0, 0}};
-	char path[] = "preempts.XXXXXX";
-	size_t bytes;
+	char path[] = "preempts.XXXXXX", text[1000];
+	size_t bytes, used = 0;
 
 	if (argc != 4)
 		return 2;
@@ -241,7 +241,8 @@ int main(int argc, char **argv)
 		siglongjmp(coroutines[0].jump, 1);
 	setitimer(ITIMER_REAL, &never, NULL);
 	for (i = 0; i < CALLS; i++)
-		printf("%s %lu\n", names[i], begun[i]);
-	printf("left %u\n", count - over);
+		used += (size_t)sprintf(text + used, "%s %lu\n", names[i], begun[i]);
+	sprintf(text + used, "left %u\n", count - over);
+	fputs(text, stdout);
 	return 0;
 }
