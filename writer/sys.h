@@ -322,30 +322,69 @@ extern __thread unsigned char fxt_signals __attribute__((visibility("hidden"), t
  * SIGKILL. */
 #define FXT_SIGNALS_WITHIN (UINT64_C(1) << (SIGKILL - 1))
 
+/* Stands in a mask for a program that single-steps itself by the processor's trap flag. The kernel kills it
+ * for a step while SIGTRAP is blocked, so it makes none meanwhile. No mask has SIGSTOP either. */
+#define FXT_SIGNALS_STEPPING (UINT64_C(1) << (SIGSTOP - 1))
+
+#if defined(__x86_64__)
+#define FXT_TRAP_FLAG UINT64_C(0x100)
+
+/* Ends single-stepping. Returns FXT_SIGNALS_STEPPING if there was any, or else 0. */
+static inline uint64_t fxt_sys_stop_stepping(void)
+{
+	uint64_t flags = __builtin_ia32_readeflags_u64();
+
+	if (__builtin_expect(!(flags & FXT_TRAP_FLAG), 1))
+		return 0;
+	__builtin_ia32_writeeflags_u64(flags & ~FXT_TRAP_FLAG);
+	return FXT_SIGNALS_STEPPING;
+}
+
+static inline void fxt_sys_step_again(void)
+{
+	__builtin_ia32_writeeflags_u64(__builtin_ia32_readeflags_u64() | FXT_TRAP_FLAG);
+}
+#else
+static inline uint64_t fxt_sys_stop_stepping(void)
+{
+	return 0;
+}
+
+static inline void fxt_sys_step_again(void)
+{
+}
+#endif
+
 /* Blocks these signals and returns the mask before, for fxt_sys_restore_signals() alone. The kernel's signal
  * set has 64 bits; glibc's functions would leave its two internal signals unblocked. */
 static inline uint64_t fxt_sys_block_signals(void)
 {
-	uint64_t all = fxt_blocked_signals, before = 0;
+	uint64_t all = fxt_blocked_signals, before = 0, stepping;
 
 	if (fxt_signals == FXT_SIGNALS_BLOCKED)
 		return FXT_SIGNALS_WITHIN;
+	stepping = fxt_sys_stop_stepping();
 	FXT_SYSCALL4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof(all));
 	/* A handler that came before this has put things back as they were. */
 	if (fxt_signals == FXT_SIGNALS_OPEN)
 		fxt_signals = FXT_SIGNALS_BLOCKED;
 	atomic_signal_fence(memory_order_seq_cst);
-	return before;
+	return before | stepping;
 }
 
 static inline void fxt_sys_restore_signals(uint64_t before)
 {
+	const uint64_t stepping = before & FXT_SIGNALS_STEPPING;
+
 	if (before == FXT_SIGNALS_WITHIN)
 		return;
+	before &= ~FXT_SIGNALS_STEPPING;
 	atomic_signal_fence(memory_order_seq_cst);
 	if (fxt_signals == FXT_SIGNALS_BLOCKED)
 		fxt_signals = FXT_SIGNALS_OPEN;
 	FXT_SYSCALL4(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
+	if (__builtin_expect(stepping != 0, 0))
+		fxt_sys_step_again();
 }
 
 /* Notes that another task gets the calling thread's thread-local storage. */

@@ -44,7 +44,7 @@ struct word {
 FXT_WIPED atomic_ushort fxt_waiting[FXT_WAITING_SLOTS];
 static _Atomic(void *) words;           /* struct word; made with the first cause of a lock */
 static _Atomic(void *) buckets;         /* struct bucket; made when somebody waits for the first time */
-static atomic_uint next_flow;
+static _Atomic uint64_t next_flow;       /* 32 bits would come round in an hour of busy locks */
 static _Atomic uint64_t flow_base;
 
 static void add_waiters(uintptr_t object, int count)

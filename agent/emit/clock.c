@@ -127,7 +127,14 @@ static void look_at_offset(void)
 
 void fxt_clock_after_fork(void)
 {
+	const bool was_learning = atomic_load_explicit(&clock_state.lock.taken, memory_order_relaxed);
+
 	fxt_lock_reset(&clock_state.lock);
+	/* Another thread may have been writing a pair, of which the child has a half. So it learns anew. */
+	if (was_learning && atomic_load_explicit(&clock_state.usable, memory_order_relaxed)) {
+		clock_state.old = clock_state.recent = read_pair();
+		atomic_store_explicit(&clock_state.scale, 0, memory_order_relaxed);
+	}
 	/* Another thread may have been writing the line. Time is the same in the child. */
 	if (atomic_load_explicit(&clock_state.turn, memory_order_relaxed) & 1) {
 		atomic_store_explicit(&clock_state.line_until, 0, memory_order_relaxed);

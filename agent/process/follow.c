@@ -473,6 +473,19 @@ size_t fxt_follow_room(char *const *environment, const struct fxt_followed *prog
 	return change_for(&lack, *refusal != NULL) == NONE ? 0 : room_bytes(&lack);
 }
 
+const char *fxt_follow_shell_refusal(void)
+{
+	const char *refusal = follow.on ? fxt_followed_library(follow.library) : NULL;
+	struct lack lack;
+
+	if (!follow.on || refusal)
+		return refusal;
+	lack = look_at(__environ, false);
+	return lack.readable && !lack.library
+		       ? "has no LD_PRELOAD with the agent's library in its environment"
+		       : NULL;
+}
+
 /* Writes LD_PRELOAD to `text`, with this library in front. */
 static void put_in_front(char *text, const char *list)
 {

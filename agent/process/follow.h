@@ -51,4 +51,16 @@ size_t fxt_follow_room(char *const *environment, const struct fxt_followed *prog
 char *const *fxt_follow_complete(char *const *environment, void *memory, size_t bytes, bool is_refused,
 				 bool is_sanitized);
 
+/* Returns why a shell that this process runs in its own environment would not be traced, as a clause without
+ * a subject, or NULL. */
+const char *fxt_follow_shell_refusal(void);
+
+/* Called when system() or popen() has run a shell: says in the trace, once, why that is not traced, if it is
+ * not. */
+void fxt_follow_tell_shell(void);
+
+/* Called in the parent of a forked child: says in the trace, once, that the child cannot be traced, if it
+ * cannot make its file. The child itself has nowhere to say so. */
+void fxt_follow_tell_forked(void);
+
 #endif

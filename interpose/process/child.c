@@ -9,6 +9,7 @@
 
 #include "agent/arrows/parent_links.h"
 #include "agent/arrows/task_life.h"
+#include "agent/process/follow.h"
 #include "interpose/engine/descriptor_of.h"
 #include "interpose/engine/forms.h"
 #include "interpose/engine/stdio_results.h"
@@ -198,7 +199,9 @@ static int status_of_command(const char *command, int result)
 	end_ns_ = fxt_end_after(thread_, open_, &after_ns_);						\
 	FXT_FORM_RECORD(kind, __VA_ARGS__);								\
 	fxt_child_ended(thread_, &birth_, life_, status_of_command(shown, result_), start_ns_, after_ns_, \
-			end_ns_);
+			end_ns_);									\
+	if (result_ != -1)										\
+		fxt_follow_tell_shell();
 
 /* The category of popen() is io, so that of processes may be off here. */
 #define BODY_OPENS(shown, kind, symbol, ...)								\
@@ -216,6 +219,8 @@ static int status_of_command(const char *command, int result)
 													\
 		if (result_)										\
 			keep_opened(result_, &birth_, life_);						\
+		if (result_)										\
+			fxt_follow_tell_shell();							\
 	}												\
 	/* The lifetime of the stream's descriptor, which begins next, has the command as its text. */	\
 	size_t shown##_bytes = result_ ? fxt_text_bytes(shown) : 0;

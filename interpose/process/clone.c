@@ -14,6 +14,7 @@
 
 #include "agent/arrows/parent_links.h"
 #include "agent/emit/clock.h"
+#include "agent/process/follow.h"
 #include "agent/process/fork.h"
 #include "interpose/engine/interpose.h"
 
@@ -31,8 +32,12 @@ static inline bool is_fork(uint64_t flags)
 /* Tells, in the parent's trace, of a child that is a process and is not recorded. */
 static void tell_of(uint64_t flags, long child)
 {
-	if (child > 0 && is_fork(flags) && flags & CLONE_FILES)
+	if (child <= 0 || !is_fork(flags))
+		return;
+	if (flags & CLONE_FILES)
 		fxt_agent_unseen("a child that shares its parent's descriptors (CLONE_FILES)");
+	else
+		fxt_follow_tell_forked();
 }
 
 static inline bool shares_state(uint64_t flags)

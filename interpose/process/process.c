@@ -10,6 +10,7 @@
 
 #include "agent/arrows/parent_links.h"
 #include "agent/arrows/shared.h"
+#include "agent/process/follow.h"
 #include "agent/process/fork.h"
 #include "interpose/engine/interpose.h"
 #include "interpose/engine/trampoline.h"
@@ -88,6 +89,8 @@ static inline pid_t forked(pid_t (*fork_as)(void), uint64_t names)
 		fxt_complete(thread, at, end_ns, names, child == -1 ? 2 : 1);
 	}
 	fxt_birth_end(thread, &birth, child);
+	if (child > 0)
+		fxt_follow_tell_forked();
 	return child;
 }
 

@@ -8,6 +8,7 @@
 
 #include "agent/arrows/parent_links.h"
 #include "agent/fibers/fiber.h"
+#include "agent/process/follow.h"
 #include "interpose/engine/interpose.h"
 #include "interpose/engine/stderr_text.h"
 
@@ -138,8 +139,10 @@ FXT_EXPORT int forkpty(int *amaster, char *name, const struct termios *termp, co
 		fxt_complete(thread_, at, end_ns_, names_, 2);
 	}
 	fxt_birth_end(thread_, &birth, child);
-	if (child > 0)
+	if (child > 0) {
 		FXT_OPENED(*amaster, terminal, NOTHING);
+		fxt_follow_tell_forked();
+	}
 	return child;
 }
 

@@ -9,6 +9,7 @@
 #include <ucontext.h>
 
 #include "host.h"
+#include "random.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static sigjmp_buf back;
@@ -227,6 +228,61 @@ static void callbacks(void)
 	fflush(stdout);
 }
 
+/* -- stepping: the program single-steps itself, through all that a call does --------------------------- */
+
+#ifdef __x86_64__
+#define TRAP_FLAG 0x100
+
+static volatile unsigned long steps;
+
+static void stepped(int number)
+{
+	(void)number;
+	steps++;
+}
+
+__attribute__((no_instrument_function)) static void step_itself(bool on)
+{
+	uint64_t flags = __builtin_ia32_readeflags_u64();
+
+	__builtin_ia32_writeeflags_u64(on ? flags | TRAP_FLAG : flags & ~(uint64_t)TRAP_FLAG);
+}
+
+/* The kernel ends a program that makes a step while SIGTRAP is blocked, so the C library's calls that block
+ * all signals are not among these. Each step is a signal, which costs a microsecond. So what is done once,
+ * such as looking up names, is done in a first round that makes no steps. Arguments are random. */
+__attribute__((no_instrument_function)) static void stepping(unsigned long rounds)
+{
+	struct sigaction action = {.sa_handler = stepped};
+	static char text[PATH_MAX];
+	void *kept[8] = {NULL};
+	unsigned long round, before;
+	size_t i;
+
+	random_seed(0);
+	path_nowhere_fill(text);
+	need(!sigaction(SIGTRAP, &action, NULL));
+	for (round = 0; round < rounds; round++) {
+		before = steps;
+		step_itself(round > 0);
+		for (i = 0; i < 8; i++) {
+			free(kept[i]);
+			kept[i] = malloc(random_below(300000));
+			need(kept[i] && access(path_nowhere(text, random_length(PATH_MOST)), F_OK) == -1);
+			mark();
+		}
+		step_itself(false);
+		need(steps > before || !round);
+	}
+	printf("%lu rounds\n", rounds);
+}
+#else
+static void stepping(unsigned long rounds)
+{
+	printf("%lu rounds\n", rounds);
+}
+#endif
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -243,6 +299,8 @@ int main(int argc, char **argv)
 		alternate(times);
 		need(!pthread_create(&thread, NULL, alternate_thread, (void *)times) &&
 		     !pthread_join(thread, NULL));
+	} else if (!strcmp(what, "stepping")) {
+		stepping(times);
 	} else if (!strcmp(what, "storm")) {
 		storm(times);
 	} else if (!strcmp(what, "callbacks")) {

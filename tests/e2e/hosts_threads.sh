@@ -76,6 +76,8 @@ is "coroutine: what ends when" \
 	"$(grep -E '^function:(within|between) ' calls | sort -k4,4n |
 		sed 's/^function://; s/ .*//' | tr '\n' ' ')"
 host callbacks "$apps/host_control" callbacks
+# A program that single-steps itself goes through what the agent does with signals blocked, too.
+LIMIT_S=300 host stepping "$apps/host_control" stepping 2
 complete callbacks
 # The alternate stack is the smallest on which a handler runs here, which the processor's registers decide,
 # and 256 bytes for the wrappers. What needs more is dropped.

@@ -255,6 +255,25 @@ untraced sh -ec "$(shuf --random-source=<(random_below 1000000; yes "$seed") <<<
 :"
 same "reasons" expected found
 is "what they say" "" "$(grep -a 'ld.so\|shared libraries' err)"
+# Nothing can map a library whose file system is mounted noexec: fxt record refuses it, and where it becomes
+# so for a part of the run, what runs there hears nothing of it.
+mkdir mounted
+if test "$(id -u)" = 0 && mount -t tmpfs none mounted 2>/dev/null; then
+	cp "$FXT_AGENT" mounted/libfxtagent.so
+	FXT_AGENT=$PWD/mounted/libfxtagent.so untraced unshare -m sh -c "mount -o remount,noexec,bind mounted
+		'$scratch/roomy'; exec '$scratch/roomy'"
+	echo "$scratch/roomy: 2 processes ran it untraced:" \
+		"it cannot map the agent's library, whose file system is mounted noexec here" >expected
+	same "a library that becomes noexec" expected found
+	is "what is said of that" "" "$(grep -a 'ld.so' err)"
+	mount -o remount,noexec mounted
+	"$FXT" record -a mounted/libfxtagent.so -o noexec.fxt -- touch ran 2>err
+	is "a library that is noexec: status, lines, what ran" "125 1 no" \
+		"$? $(grep -c 'mounted noexec' err) $(test -e ran && echo yes || echo no)"
+	umount mounted
+else
+	echo "not run: file systems that are mounted noexec, which takes root"
+fi
 # What is said with -q, and as JSON.
 "$FXT" record -q -o untraced.fxt -- sh -c "'$apps/alone'; exit 3" 2>err
 is "quietly: exit status, lines" "3 0" "$? $(wc -l <err)"

@@ -63,6 +63,67 @@ if test "$(id -u)" = 0 && bare python3 other.py real test -r "$FXT_AGENT"; then
 				is "$how: untraced" 0 "$(grep -c 'ran it untraced' err)"
 		done
 	done
+	# What is not recorded is said with its reason, whoever it runs: exec, a spawn, or a shell within the
+	# C library, of which the program sees nothing. Only a streamed run is reached by the other user; in a
+	# run with files forked children are not, who would execute the program here.
+	cat >shells.py <<'END'
+import ctypes, os, sys
+how, runs, times = sys.argv[1], sys.argv[2], int(sys.argv[3])
+if how == "user":
+    os.setgroups([])
+    os.setresuid(65534, 65534, 65534)
+if how == "effective":
+    os.seteuid(65534)
+if how == "cleared":
+    os.unsetenv("LD_PRELOAD")
+for _ in range(times):
+    if runs == "system":
+        os.system("expr 6 '*' 7")
+    elif runs == "popen":
+        libc = ctypes.CDLL(None)
+        libc.popen.restype = ctypes.c_void_p
+        libc.pclose.argtypes = [ctypes.c_void_p]
+        libc.pclose(libc.popen(b"expr 6 '*' 7", b"w"))
+    elif runs == "spawn":
+        os.waitpid(os.posix_spawn("/usr/bin/expr", ["expr", "6", "*", "7"], os.environ), 0)
+    elif os.fork():
+        os.wait()
+    else:
+        os.execv("/usr/bin/expr", ["expr", "6", "*", "7"])
+END
+	# Not by a script that looks for it, as pyenv has one.
+	python=$(python3 -c 'import sys; print(sys.executable)')
+	ids="has other effective ids than real ones: the loader ignores LD_PRELOAD for such programs"
+	directory="cannot write into the directory of the run, where its trace would be"
+	cleared="has no LD_PRELOAD with the agent's library in its environment"
+	for how in user effective cleared; do
+		for runs in system popen spawn exec; do
+			mode=$(shuf --random-source=<(random_below 1000000; yes "$seed") -n 1 -e \
+				streaming circular oneshot)
+			ring=
+			test $mode = streaming || ring=--ring
+			times=$((1 + $(random_below 3)))
+			case $how,$mode,$runs in
+			user,streaming,*) why= ;;
+			effective,streaming,*) why=$ids ;;
+			user,* | effective,*,exec) why=$directory ;;
+			effective,*) why=$ids ;;
+			*,system | *,popen) why=$cleared ;;
+			*) why= ;;
+			esac
+			"$FXT" record -m $mode -o shells.fxt -- \
+				"$python" shells.py $how $runs $times >said 2>err
+			is "$how, $runs, $mode: what is said" "$(yes 42 | head -n $times)" "$(cat said)"
+			# shellcheck disable=SC2086
+			valid $ring shells.fxt
+			is "$how, $runs, $mode, $times times: why it is not traced" "${why:-nothing}" \
+				"$("$FXT" report --json shells.fxt | python3 -c '
+import json, sys
+found = json.dumps(json.load(sys.stdin))
+print(*[why for why in sys.argv[1:] if why in found] or ["nothing"], sep=", ")' \
+					"$ids" "$directory" "$cleared")"
+		done
+	done
 else
 	echo "not run: programs that change their user, which takes root and a library that all may read"
 fi

@@ -66,6 +66,28 @@ static bool is_spawn(const struct fxt_record *rec)
 	return rec->name.bytes > 5 && memcmp(rec->name.text, "posix", 5) == 0;
 }
 
+static void forget_reason(struct fxt_untraced *u)
+{
+	free(u->reason.program);
+	free(u->reason.why);
+	u->reason.program = u->reason.why = NULL;
+}
+
+/* Returns the reason that an agent has given last if it is for this execution, or else NULL. The caller frees
+ * it. */
+static char *take_reason(struct fxt_untraced *u, const struct fxt_execution *e)
+{
+	char *why = NULL;
+
+	if (u->reason.program && u->reason.teller == e->teller && u->reason.teller_tid == e->teller_tid &&
+	    strcmp(u->reason.program, e->program) == 0) {
+		why = u->reason.why;
+		u->reason.why = NULL;
+	}
+	forget_reason(u);
+	return why;
+}
+
 /* Adds an execution. `program` belongs to the list then. */
 static void add(struct fxt_untraced *u, const struct fxt_reader *r, const struct fxt_record *rec,
 		uint64_t pid, char *program)
@@ -82,6 +104,8 @@ static void add(struct fxt_untraced *u, const struct fxt_reader *r, const struct
 		.at_ticks = fxt_commit_ticks(rec),
 		.count = 1,
 		.why = why ? fxt_format("it %.*s", (int)why->bytes, why->text) : NULL};
+	if (!why)
+		u->list[u->count - 1].why = take_reason(u, &u->list[u->count - 1]);
 	process(u, pid)->value[1] = u->count;
 }
 
@@ -89,13 +113,14 @@ void fxt_untraced_why(struct fxt_untraced *u, const struct fxt_reader *r, const 
 		      uint64_t own)
 {
 	const struct fxt_text *path = fxt_argument_text(rec, "path"), *why = fxt_argument_text(rec, "reason");
-	struct fxt_execution *last = u->count ? &u->list[u->count - 1] : NULL;
 
-	if (!path || !why || !last || last->why || last->teller != own ||
-	    last->teller_tid != r->threads[rec->thread].tid || strlen(last->program) != path->bytes ||
-	    memcmp(last->program, path->text, path->bytes) != 0)
+	forget_reason(u);
+	if (!path || !why)
 		return;
-	last->why = fxt_format("it %.*s", (int)why->bytes, why->text);
+	u->reason.program = fxt_format("%.*s", (int)path->bytes, path->text);
+	u->reason.why = fxt_format("it %.*s", (int)why->bytes, why->text);
+	u->reason.teller = own;
+	u->reason.teller_tid = r->threads[rec->thread].tid;
 }
 
 static void take_child(struct fxt_untraced *u, const struct fxt_reader *r, const struct fxt_record *rec,
@@ -337,6 +362,7 @@ void fxt_untraced_free(struct fxt_untraced *u)
 	for (size_t i = 0; i < u->seen_count; i++)
 		free(u->seen[i].program);
 	free(u->seen);
+	forget_reason(u);
 	fxt_map_free(&u->processes);
 	fxt_map_free(&u->children);
 	*u = (struct fxt_untraced){0};

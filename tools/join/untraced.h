@@ -34,6 +34,12 @@ struct fxt_untraced {
 	/* a process whose last part came first, and the place (as in `processes`) of what it executed
 	 * after that part */
 	uint64_t last_pid, last_place;
+	/* what an agent has said last of an execution, whose event comes next: the program, why it is not
+	 * traced, and who said so; NULL: nothing */
+	struct fxt_untraced_word {
+		char *program, *why;
+		uint64_t teller, teller_tid;
+	} reason;
 	bool is_settled;
 	struct fxt_seen_execution *seen;
 	size_t seen_count, seen_capacity;
@@ -63,7 +69,8 @@ void fxt_untraced_stayed(struct fxt_untraced *u, uint64_t pid);
 bool fxt_untraced_executes(const struct fxt_untraced *u, const struct fxt_reader *r,
 			   const struct fxt_record *rec, uint64_t own);
 
-/* Takes an instant by which the agent says why a program that process `own` has just spawned is untraced. */
+/* Takes an instant by which the agent says why a program that process `own` has just spawned is untraced. The
+ * event of the call comes behind it. */
 void fxt_untraced_why(struct fxt_untraced *u, const struct fxt_reader *r, const struct fxt_record *rec,
 		      uint64_t own);
 

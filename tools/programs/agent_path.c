@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "program.h"
@@ -67,6 +68,7 @@ static char *search(void)
 
 char *fxt_agent_path(const char *given)
 {
+	struct statvfs files;
 	char *path;
 
 	if (!given || !*given)
@@ -82,6 +84,13 @@ char *fxt_agent_path(const char *given)
 			free(path);
 			return NULL;
 		}
+	}
+	/* The loader cannot map it then, and says so in each program instead. */
+	if (path && statvfs(path, &files) == 0 && files.f_flag & ST_NOEXEC) {
+		fxt_error(path, "is on a file system that is mounted noexec, so no program can load it: "
+				"name a copy elsewhere with --agent");
+		free(path);
+		return NULL;
 	}
 	/* LD_PRELOAD has no way to quote these characters. */
 	if (path && strpbrk(path, " :\t\n")) {
