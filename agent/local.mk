@@ -120,8 +120,6 @@ AGENT_SOURCES = \
 	agent/emit/in_progress.c \
 	agent/emit/in_progress.h \
 	agent/emit/lane.c \
-	agent/emit/lanes.c \
-	agent/emit/nesting.c \
 	agent/emit/lanes.h \
 	agent/emit/losses.c \
 	agent/emit/losses.h \

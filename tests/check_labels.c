@@ -288,8 +288,8 @@ static void enter(unsigned n)
 	static const uint8_t hows[] = {FXT_LABEL_SYMBOL, FXT_LABEL_MADE, FXT_LABEL_USED, FXT_LABEL_PATH};
 	struct known *known = &knowns[n];
 	const struct fxt_label_detail new = {
-		.label = {.text = texts[below(3)], .offset = (uint32_t)below(2), .kind = (uint8_t)(1 + below(2)),
-			  .how = hows[below(4)]},
+		.label = {.text = texts[below(3)], .offset = (uint32_t)below(2),
+			  .kind = (uint8_t)(1 + below(2)), .how = hows[below(4)]},
 		.place = below(3),
 	};
 	const struct fxt_label *old = &known->detail.label;

@@ -100,7 +100,8 @@ static void read_arguments(const uint64_t *at, const uint64_t *end, unsigned cou
 		if (fxt_get_arg_type(*at) == FXT_ARG_STRING)
 			memcpy(arguments[name].text, at + 1, (fxt_get_arg_words(*at) - 1) * FXT_WORD_BYTES);
 		else
-			arguments[name].value = fxt_get_arg_words(*at) == 1 ? fxt_get_arg_value32(*at) : at[1];
+			arguments[name].value =
+				fxt_get_arg_words(*at) == 1 ? fxt_get_arg_value32(*at) : at[1];
 	}
 	EXPECT(at == end);
 }

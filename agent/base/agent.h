@@ -244,7 +244,7 @@ struct fxt_thread {
 
 	struct fxt_thread_filtered filtered;    /* instrumented functions that are left out: filtered.h */
 
-	_Atomic(void *) long_calls;     /* the latest calls that took FXT_SWITCH_NS or longer: nesting.c */
+	_Atomic(void *) long_calls;     /* the latest calls that took FXT_SWITCH_NS or longer: watched.c */
 
 	/* Large arrays of these mechanisms. */
 	/* the entries of calls in progress, between two fences: fxt_in_progress_entries() */

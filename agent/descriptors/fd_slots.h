@@ -52,8 +52,8 @@ void fxt_fd_slots_after_fork(void);
 void fxt_fd_slots_stop(void);
 
 /* Takes a slot for lifetime `id` of number `fd`, which begins at begin_ns, and stores its words up to the
- * arguments. An emission begins with this, in *lane, and lasts until fxt_fd_slot_show(). Returns NULL if there
- * is no slot; then there is no emission. */
+ * arguments. An emission begins with this, in *lane, and lasts until fxt_fd_slot_show(). Returns NULL if
+ * there is no slot; then there is no emission. */
 uint64_t *fxt_fd_slot_claim(struct fxt_thread *thread, int fd, uint64_t begin_ns, uint64_t id,
 			    struct fxt_lane **lane);
 

@@ -2,8 +2,13 @@
  * any context. */
 #include "emit.h"
 
+#include <string.h>
+
+#include "agent/base/stack.h"
+#include "counter.h"
 #include "deferred.h"
 #include "in_progress.h"
+#include "trace_file.h"
 #include "writer/fxt_encode.h"
 
 bool fxt_drop(struct fxt_thread *thread, struct fxt_in_progress *open)
@@ -36,4 +41,144 @@ uint64_t *fxt_put_text(uint64_t *at, uint64_t name, const char *text, size_t byt
 	*at = fxt_arg_header(FXT_ARG_STRING, (unsigned)(1 + words), name) |
 	      fxt_arg_string(bytes ? fxt_inline_ref(bytes) : 0);
 	return at + 1 + words;
+}
+
+/* -- Lanes -------------------------------------------------------------------------------------- */
+
+/* Gives back the lane of an emission that was left. Returns whether its call left no record. */
+static bool leave(struct fxt_lane *lane)
+{
+	bool is_lost = lane->raised_for && !fxt_lane_recover(lane) && lane->raised_for == FXT_LANE_CALL;
+
+	fxt_lane_lower(lane);
+	return is_lost;
+}
+
+unsigned fxt_lanes_left(struct fxt_thread *thread)
+{
+	struct fxt_lane *lane;
+	unsigned lost = 0;
+
+	for (lane = thread->lanes; lane < thread->lanes + FXT_LANES; lane++)
+		lost += leave(lane);
+	return lost;
+}
+
+/* Two frames of other stacks than the thread's own are taken to be on one stack if they are no further
+ * apart. */
+enum { SAME_STACK_BYTES = 2048 };
+
+/* Tells whether the emission that has the lane was left by longjmp, because its frame lies below the present
+ * one on the same stack. An emission that the present handler has interrupted has its frame above. */
+static bool was_left(const struct fxt_thread *thread, const struct fxt_lane *lane, uintptr_t here)
+{
+	bool is_own = fxt_on_own_stack(thread, here);
+
+	return lane->raised_for && lane->raised_at <= here &&
+	       is_own == fxt_on_own_stack(thread, lane->raised_at) &&
+	       (is_own || here - lane->raised_at < SAME_STACK_BYTES);
+}
+
+/* Gives back the lanes of emissions that were left. */
+static void leave_what_was_left(struct fxt_thread *thread, uintptr_t here)
+{
+	struct fxt_lane *lane = thread->lanes, *end = thread->lanes + FXT_LANES;
+	unsigned lost = 0;
+	uint64_t mask;
+
+	while (lane < end && !was_left(thread, lane, here))
+		lane++;
+	if (lane == end || (fxt_on_own_stack(thread, here) && fxt_on_alternate_stack()))
+		return;
+	/* A handler may give back the same lanes, and take them. */
+	mask = fxt_sys_block_signals();
+	for (; lane < end; lane++)
+		if (was_left(thread, lane, here))
+			lost += leave(lane);
+	if (lost && fxt_agent_file())
+		fxt_agent_count(FXT_LOSS_SIGNALS, lost, thread->last_ns);
+	fxt_sys_restore_signals(mask);
+}
+
+struct fxt_lane *fxt_lane_raise_another(struct fxt_thread *thread, uintptr_t here, enum fxt_lane_use use)
+{
+	struct fxt_lane *lane;
+
+	leave_what_was_left(thread, here);
+	for (lane = thread->lanes; lane < thread->lanes + FXT_LANES; lane++)
+		if (fxt_lane_take(lane, here, use))
+			return lane;
+	return lane;
+}
+
+/* In the child of a fork, an interrupted emission goes on where it was, in memory that no lane holds. */
+struct fxt_lane *fxt_lane_find(struct fxt_thread *thread, const uint64_t *at)
+{
+	struct fxt_lane *end = thread->lanes + FXT_LANES, *lane;
+
+	for (lane = thread->lanes; lane < end; lane++)
+		if (fxt_lane_reaches(lane, at))
+			return lane;
+	for (lane = thread->lanes; lane < end; lane++)
+		if (lane->raised_for && at > lane->at && at < lane->end)
+			return lane;
+	return NULL;
+}
+
+void fxt_lanes_put_thread(struct fxt_thread *thread)
+{
+	struct fxt_lane *lane;
+	uint64_t record[3];
+
+	if (!thread->index)
+		return;
+	fxt_encode_thread(record, 3, thread->index, thread->pid, thread->tid);
+	for (lane = thread->lanes; lane < thread->lanes + FXT_LANES; lane++) {
+		bool is_ours = !lane->raised_for;
+
+		/* Another thread may take the chunk away, but not from a lane that is raised. */
+		if (is_ours)
+			lane->raised_for = FXT_LANE_EXTRA;
+		atomic_signal_fence(memory_order_seq_cst);
+		if (fxt_lane_has(lane, 3))
+			fxt_lane_put(lane, record, 3);
+		else if (atomic_load_explicit(&lane->hold, memory_order_relaxed))
+			atomic_store_explicit(&lane->limit, 0, memory_order_relaxed);
+		if (is_ours)
+			fxt_lane_lower(lane);
+	}
+}
+
+bool fxt_is_interrupted(const struct fxt_thread *thread)
+{
+	const struct fxt_in_progress *entry;
+
+	const struct fxt_lane *lane;
+
+	for (lane = thread->lanes; lane < thread->lanes + FXT_LANES; lane++)
+		if (lane->raised_for)
+			return true;
+	for (entry = thread->open; entry-- > fxt_in_progress_entries((struct fxt_thread *)thread);)
+		if (fxt_in_progress_is_changing(entry) && entry->frame != FXT_IN_PROGRESS_HOLE)
+			return true;
+	return false;
+}
+
+void fxt_lanes_reset(struct fxt_thread *thread)
+{
+	memset(thread->lanes, 0, sizeof(thread->lanes));
+	memset(thread->full, 0, sizeof(thread->full));
+}
+
+void fxt_lanes_after_fork(struct fxt_thread *thread, bool returns)
+{
+	struct fxt_lane *lane;
+
+	if (!returns) {
+		fxt_lanes_reset(thread);
+		return;
+	}
+	for (lane = thread->lanes; lane < thread->lanes + FXT_LANES + FXT_LANE_FENCES; lane++)
+		fxt_lane_leave(lane);
+	memset(thread->full, 0, sizeof(thread->full));
 }

@@ -199,6 +199,14 @@ FXT_COLD uint64_t *fxt_room_unusual(struct fxt_thread *thread, uint64_t start_ns
  * There is room for what fxt_commit_watched() adds. */
 FXT_COLD uint64_t *fxt_room_kept(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, size_t words);
 
+/* Slices of a thread nest. Calls nest by themselves, unless a signal handler switches between coroutines in
+ * the middle of them: then one begins within another and ends after it. Returns whether the slice of a call
+ * from start_ns to end_ns, which took FXT_SWITCH_NS or longer, nests with those of the thread's latest long
+ * calls, and notes it for those that end later. True where the program has no signal handler, or the thread
+ * has made no long call on another stack than its own. Each thread that runs coroutines has a list of its
+ * latest long calls, which is a ring. */
+bool fxt_call_nests(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns);
+
 /* Begins the emission of a call that was left without an end: see fxt_room(). Who made it is not known any
  * more. */
 FXT_COLD uint64_t *fxt_room_left(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, size_t words,

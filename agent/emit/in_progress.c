@@ -7,7 +7,6 @@
 #include "agent/base/parts.h"
 #include "agent/base/stack.h"
 #include "function.h"
-#include "nesting.h"
 
 enum {
 	/* A slot with the two koids. This is a power of two, so that a slot lies in one cache line. */

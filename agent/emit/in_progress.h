@@ -19,8 +19,8 @@ enum {
 	FXT_SLOT_WORDS = FXT_SLOT_ARG + 2,
 };
 
-/* Closes the entries above `entry` whose calls were left, and so ended now. Those of coroutines stay: a signal
- * handler has switched to other code in the middle of their calls, and may switch back. */
+/* Closes the entries above `entry` whose calls were left, and so ended now. Those of coroutines stay: a
+ * signal handler has switched to other code in the middle of their calls, and may switch back. */
 void fxt_in_progress_close_above(struct fxt_thread *thread, struct fxt_in_progress *entry);
 /* Closes the last entry: its call ended now. */
 void fxt_in_progress_close_last(struct fxt_thread *thread);

@@ -1,7 +1,7 @@
 /* The lanes of a thread (writer/lane.h). Each emission takes a free lane and gives it back, and usually that
  * is the first one. So a signal handler that interrupts an emission writes to another lane. The handler need
  * not return in order: it may switch to a coroutine that was interrupted in an emission of its own, and the
- * first emission goes on much later. lane.c gives lanes their chunks.
+ * first emission goes on much later. emit.c says which lanes are free, and lane.c gives them their chunks.
  */
 #ifndef FXT_LANES_H
 #define FXT_LANES_H

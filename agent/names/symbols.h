@@ -15,9 +15,9 @@
 struct fxt_module;
 
 /* Returns the name of the function at `address`, as its symbol table has it: "module+0x123" if there is no
- * symbol, "0x123" outside of any file. Sets *is_cut if there may be a symbol, which cannot be read because the
- * file was cut off. The text is UTF-8, of `*bytes` bytes, and valid for the life of the process. The caller
- * holds the lock of the function table. */
+ * symbol, "0x123" outside of any file. Sets *is_cut if there may be a symbol, which cannot be read because
+ * the file was cut off. The text is UTF-8, of `*bytes` bytes, and valid for the life of the process. The
+ * caller holds the lock of the function table. */
 const char *fxt_symbol_name(uintptr_t address, size_t *bytes, bool *is_cut);
 
 /* Returns the name of the function where it stands in its file, for use at once: the file may be cut off

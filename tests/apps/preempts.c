@@ -204,10 +204,11 @@ int main(int argc, char **argv)
 {
 	static char stacks[MOST][MOST_BYTES] __attribute__((aligned(4096)));
 	struct sigaction action = {.sa_handler = tick, .sa_flags = SA_RESTART};
+	volatile size_t used = 0;
 	unsigned random = argc > 3 ? (unsigned)strtoul(argv[1], NULL, 10) : 0, i;
 	struct itimerval often = {{0, 0}, {0, 0}}, never = {{0, 0}, {0, 0}};
 	char path[] = "preempts.XXXXXX", text[1000];
-	size_t bytes, used = 0;
+	size_t bytes;
 
 	if (argc != 4)
 		return 2;

@@ -161,8 +161,8 @@ if command -v "${CC%% *}" >/dev/null 2>&1 && command -v readelf >/dev/null 2>&1;
 		test "$size" -ge "$(stat -c %s whole.so)" && unnamed=0 || unnamed=$functions
 		is "$size bytes: without a name" $((2 * unnamed)) \
 			"$(grep -c ' complete .* function:libcut.so+0x' dumped)"
-		is "$size bytes: they are counted" "$unnamed" "$(sed -n \
-			's/.* agent:unnamed .*records=\([0-9]*\).*/\1/p' dumped | sort -n | tail -n 1 | grep . ||
-			echo 0)"
+		is "$size bytes: they are counted" "$unnamed" \
+			"$(sed -n 's/.* agent:unnamed .*records=\([0-9]*\).*/\1/p' dumped |
+				sort -n | tail -n 1 | grep . || echo 0)"
 	done
 fi

@@ -1,7 +1,7 @@
 #!/bin/bash
-# Coroutines that a timer's handler interrupts at any instruction, in the middle of what the agent writes too, to
-# go on with others. The program lives as it does bare, the trace keeps all rules, and each call is in it once or
-# counted as lost. A coroutine that is never gone on with may leave one call that is neither.
+# Coroutines that a timer's handler interrupts at any instruction, in the middle of what the agent writes too,
+# to go on with others. The program lives as it does bare, the trace keeps all rules, and each call is in it
+# once or counted as lost. A coroutine that is never gone on with may leave one call that is neither.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
