@@ -244,7 +244,12 @@ struct fxt_thread {
 
 	struct fxt_thread_filtered filtered;    /* instrumented functions that are left out: filtered.h */
 
-	_Atomic(void *) long_calls;     /* the latest calls that took FXT_SWITCH_NS or longer: watched.c */
+	/* the latest calls that took FXT_SWITCH_NS or longer, and the last of these before there was a list
+	 * of them: watched.c */
+	_Atomic(void *) long_calls;
+	struct fxt_long_call {
+		uint64_t start_ns, end_ns;
+	} last_long_call;
 
 	/* Large arrays of these mechanisms. */
 	/* the entries of calls in progress, between two fences: fxt_in_progress_entries() */

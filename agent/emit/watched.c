@@ -42,23 +42,29 @@ enum {
 
 struct long_calls {
 	_Atomic uint32_t next;          /* the number of the call that comes next */
-	struct long_call {
-		uint64_t start_ns, end_ns;
-	} list[LONG_CALLS];
+	struct fxt_long_call list[LONG_CALLS];
 };
 
-/* Returns the calling thread's list, or NULL if it needs none. */
-static struct long_calls *calls_of(struct fxt_thread *thread)
+/* Returns the calling thread's list, or NULL if it needs none: until it has made a long call on another stack
+ * than its own. */
+static struct long_calls *calls_of(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns)
 {
 	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+	struct long_calls *calls = atomic_load_explicit(&thread->long_calls, memory_order_acquire);
 
-	if (!fxt_has_handlers())
+	if (calls || !fxt_has_handlers())
+		return calls;
+	if (fxt_on_own_stack(thread, here) ||
+	    (here >= thread->stack.alternate_low && here < thread->stack.alternate_high)) {
+		thread->last_long_call = (struct fxt_long_call){start_ns, end_ns};
 		return NULL;
-	if (!atomic_load_explicit(&thread->long_calls, memory_order_acquire) &&
-	    (fxt_on_own_stack(thread, here) ||
-	     (here >= thread->stack.alternate_low && here < thread->stack.alternate_high)))
-		return NULL;
-	return fxt_lazy_table(&thread->long_calls, sizeof(struct long_calls));
+	}
+	calls = fxt_lazy_table(&thread->long_calls, sizeof(*calls));
+	if (calls && !atomic_load_explicit(&calls->next, memory_order_relaxed)) {
+		calls->list[0] = thread->last_long_call;
+		atomic_store_explicit(&calls->next, 1, memory_order_relaxed);
+	}
+	return calls;
 }
 
 /* Tells whether the second of two calls begins within the first one and ends after it. */
@@ -71,15 +77,15 @@ static bool overlaps(uint64_t first_ns, uint64_t first_end_ns, uint64_t second_n
  * call, one of the two finds the other. Each may have read its end before the other did. */
 bool fxt_call_nests(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns)
 {
-	struct long_calls *calls = calls_of(thread);
-	struct long_call *own, *call;
+	struct long_calls *calls = calls_of(thread, start_ns, end_ns);
+	struct fxt_long_call *own, *call;
 	unsigned i, ended_before = 0;
 	uint32_t next;
 
 	if (!calls)
 		return true;
 	own = &calls->list[atomic_fetch_add_explicit(&calls->next, 1, memory_order_relaxed) % LONG_CALLS];
-	*own = (struct long_call){start_ns, end_ns};
+	*own = (struct fxt_long_call){start_ns, end_ns};
 	atomic_signal_fence(memory_order_seq_cst);
 	next = atomic_load_explicit(&calls->next, memory_order_relaxed);
 	for (i = 1; i <= LONG_CALLS && ended_before < ENDED_BEFORE; i++) {
