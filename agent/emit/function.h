@@ -177,14 +177,15 @@ void fxt_function_enter(struct fxt_thread *thread, uintptr_t frame, uintptr_t si
 /* Ends the function at `address`, and writes its event. */
 void fxt_function_exit(struct fxt_thread *thread, uintptr_t frame, uintptr_t address);
 
-/* Ends the function that was entered last, at end_ns, and writes its event. This is for functions that are
- * not usual: see fxt_is_usual(). */
-void fxt_function_end(struct fxt_thread *thread, uint64_t end_ns);
+/* Ends the function at `address`, which was entered last, at end_ns, and writes its event. This is for
+ * functions that are not usual: see fxt_is_usual(). Returns false, with nothing changed, if another one was
+ * entered last: a handler has switched to a coroutine meanwhile, whose functions have entries elsewhere. */
+bool fxt_function_end(struct fxt_thread *thread, uintptr_t address, uint64_t end_ns);
 
-/* Ends the function that was entered last, at the reading end_ns of the clock, and drops its event if there
- * is known to be no room. Returns false, with nothing changed, if there may be room or some function was too
- * deep. */
-FXT_COLD bool fxt_function_drop(struct fxt_thread *thread, uint64_t end_ns);
+/* Ends the function at `address`, which was entered last, at the reading end_ns of the clock, and drops its
+ * event if there is known to be no room. Returns false, with nothing changed, if there may be room, if some
+ * function was too deep, or as fxt_function_end() does. */
+FXT_COLD bool fxt_function_drop(struct fxt_thread *thread, uintptr_t address, uint64_t end_ns);
 
 /* The quick ways in and out of a function. They return false, with nothing changed, if the case is not the
  * common one. A function's entry and exit together cost as much as one call of anything else. So these two
@@ -272,11 +273,10 @@ static inline bool fxt_function_exit_quick(struct fxt_thread *thread, uintptr_t 
 	switch (fxt_function_exit_try(thread, address, &end_ns)) {
 	case FXT_EXIT_DONE: return true;
 	case FXT_EXIT_OTHER: return false;
-	case FXT_EXIT_NO_ROOM: return fxt_function_drop(thread, end_ns);
+	case FXT_EXIT_NO_ROOM: return fxt_function_drop(thread, address, end_ns);
 	case FXT_EXIT_UNUSUAL: break;
 	}
-	fxt_function_end(thread, end_ns);
-	return true;
+	return fxt_function_end(thread, address, end_ns);
 }
 
 /* The next functions call the one of agent/names/ that does the same, with the lock of the function table

@@ -229,30 +229,39 @@ void fxt_function_complete_on(struct fxt_thread *thread, uint32_t track, uintptr
 		fxt_deferred_after(thread, end_ns);
 }
 
-void fxt_function_end(struct fxt_thread *thread, uint64_t end_ns)
+static bool is_last(struct fxt_thread *thread, const struct fxt_in_progress *entry, uintptr_t address)
+{
+	return entry >= fxt_in_progress_entries(thread) && fxt_in_progress_function(entry) == address;
+}
+
+bool fxt_function_end(struct fxt_thread *thread, uintptr_t address, uint64_t end_ns)
 {
 	struct fxt_in_progress *entry = thread->open - 1;
-	uintptr_t address = entry->function;
-	uint64_t start_ns = entry->start_ns;
+	uint64_t start_ns;
 
+	if (!is_last(thread, entry, address))
+		return false;
+	start_ns = entry->start_ns;
 	/* A handler has forked behind the reading of the clock, and this is the child, in whose trace the
 	 * function begins at the fork. */
 	if (FXT_UNLIKELY(end_ns < start_ns))
 		end_ns = fxt_now(thread);
 	fxt_in_progress_end_at(thread, entry, end_ns);
 	fxt_function_complete(thread, address, start_ns, end_ns);
+	return true;
 }
 
-bool fxt_function_drop(struct fxt_thread *thread, uint64_t end_ns)
+bool fxt_function_drop(struct fxt_thread *thread, uintptr_t address, uint64_t end_ns)
 {
 	struct fxt_in_progress *entry = thread->open - 1;
 
-	if (thread->deep_count || fxt_has_fibers() || !fxt_has_no_room(thread))
+	if (thread->deep_count || fxt_has_fibers() || !fxt_has_no_room(thread) ||
+	    !is_last(thread, entry, address))
 		return false;
 	end_ns = fxt_clock_step(thread, end_ns);
-	if (!fxt_is_usual(thread, entry->start_ns, end_ns) || !fxt_drop(thread, entry))
-		fxt_function_end(thread, end_ns);
-	return true;
+	if (fxt_is_usual(thread, entry->start_ns, end_ns) && fxt_drop(thread, entry))
+		return true;
+	return fxt_function_end(thread, address, end_ns);
 }
 
 /* -- Fibers --------------------------------------------------------------------------------------- */
