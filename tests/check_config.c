@@ -27,6 +27,13 @@
 
 enum { VALUE_BYTES = 6000, VARIABLES = 17 };
 
+/* follow_library.c tells what is not traced. */
+void fxt_agent_unseen(const char *what);
+void fxt_agent_unseen(const char *what)
+{
+	(void)what;
+}
+
 /* follow_program.c asks how much of the stack is left, which is enough here. */
 bool fxt_stack_has_less(size_t bytes);
 bool fxt_stack_has_less(size_t bytes)

@@ -13,6 +13,7 @@
 #include "agent/emit/call_stack.h"
 #include "agent/emit/deferred.h"
 #include "agent/emit/losses.h"
+#include "agent/emit/trace_file.h"
 #include "apps/random.h"
 #include "suite.h"
 
@@ -68,7 +69,7 @@ uint32_t fxt_call_stack(struct fxt_thread *it)
 
 void fxt_call_stack_tell(struct fxt_thread *it, uint32_t told)
 {
-	EXPECT(it == &thread && told == stack && thread.lane == thread.lanes);
+	EXPECT(it == &thread && told == stack && !thread.lanes->raised_for);
 }
 
 uint64_t fxt_clock_from_kernel(struct fxt_thread *it)
@@ -82,11 +83,16 @@ uint64_t fxt_flow_id(void)
 	return ++lives;
 }
 
-struct fxt_lane *fxt_lane_turn(struct fxt_thread *it, struct fxt_lane *lane, size_t count, bool is_call)
+bool fxt_lane_turn(struct fxt_thread *it, struct fxt_lane *lane, size_t count, bool is_call)
 {
-	EXPECT(!has_room && count && !is_call);
-	fxt_lane_lower(it, lane);
-	return NULL;
+	EXPECT(it == &thread && !has_room && count && !is_call);
+	fxt_lane_lower(lane);
+	return false;
+}
+
+bool fxt_agent_file(void)
+{
+	return false;
 }
 
 static void read_arguments(const uint64_t *at, const uint64_t *end, unsigned count)
@@ -108,14 +114,14 @@ static void read_arguments(const uint64_t *at, const uint64_t *end, unsigned cou
 
 void fxt_async_commit_begin(struct fxt_thread *it, uint64_t *at, uint64_t id, uint64_t names, unsigned count)
 {
-	struct fxt_lane *lane = it->lane - 1;
+	struct fxt_lane *lane = it->lanes;
 
 	/* The id that comes behind the arguments has its place, too. */
-	EXPECT(lane == thread.lanes && at + 1 <= lane->reserved_end);
+	EXPECT(lane == thread.lanes && lane->raised_for && at + 1 <= lane->reserved_end);
 	read_arguments(lane->at + 2, at, count);
 	begun = (struct event){id, lane->at[1], names, count};
 	begins++;
-	fxt_lane_lower(it, lane);
+	fxt_lane_lower(lane);
 }
 
 uint64_t *fxt_async_reserve_end(struct fxt_thread *it, uint64_t now_ns, size_t count, uint64_t id)
@@ -140,8 +146,6 @@ static void setup(void)
 
 	random_seed(0);
 	words[0] = fxt_filler(FXT_CHUNK_WORDS);
-	thread.lane = thread.lanes;
-	thread.lanes[0].next = &thread.lanes[1];
 	fxt_lane_enter(&thread.lanes[0], &chunk, 1);
 	thread.event_thread = fxt_event_thread(3);
 	thread.pid = 70;
@@ -253,7 +257,7 @@ START_TEST(each_end_has_its_begin)
 				model[n].reaped_ns = 0;
 			}
 		}
-		EXPECT(thread.lane == thread.lanes);
+		EXPECT(!thread.lanes->raised_for);
 	}
 	EXPECT(begins > 100 && ends > 100);
 }

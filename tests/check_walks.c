@@ -59,7 +59,9 @@ struct stack {
 
 static bool is_ours(uintptr_t place)
 {
-	return fxt_code_at(place).module == fxt_code_own();
+	struct fxt_code_latest latest = {0};
+
+	return fxt_code_at(place, &latest).module == fxt_code_own();
 }
 
 /* Follows the stack as libunwind does. */
@@ -152,13 +154,13 @@ static bool is_node_right(const struct fxt_walk *walk)
 		if (!number)
 			return false;
 		node = fxt_stack_node(number);
-		if (fxt_stack_node_place(node) != walk->places[i] || node->module != walk->modules[i])
+		if (node->place != walk->places[i] || node->module != walk->modules[i])
 			return false;
 	}
 	if (walk->is_whole || !walk->count)
 		return !number;
 	node = fxt_stack_node(number);
-	return number && !fxt_stack_node_place(node) && !node->caller;
+	return number && !node->place && !node->caller;
 }
 
 static __attribute__((noinline)) void compare_from(const uintptr_t *own, unsigned most, bool is_step)

@@ -165,7 +165,8 @@ if X86_64
 check_PROGRAMS += tests/check_walks
 endif
 endif
-tests_check_walks_SOURCES = tests/check_walks.c tests/walks.h agent/base/growing_table.c agent/stacks/code.c \
+tests_check_walks_SOURCES = tests/check_walks.c tests/walks.h agent/base/growing_table.c agent/base/loaded.c \
+	agent/stacks/code.c agent/stacks/code_module.c agent/stacks/load_number.c \
 	agent/stacks/return_thunk.c agent/stacks/stack_nodes.c agent/stacks/stack_walk.c \
 	agent/stacks/unwind.c $(WRITER_SOURCES)
 tests_check_walks_CPPFLAGS = $(FXT_CPPFLAGS)
