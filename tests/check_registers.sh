@@ -37,10 +37,12 @@ done
 for name in $called; do
 	lines=$(objdump -d --no-show-raw-insn --disassemble="$name" "$agent" | grep -c '^ ')
 	test "$lines" -gt 0 || fail "$agent has no $name"
-	found=$(uses_vectors "$agent" --disassemble="$name")
+	# The compiler may have put a part of it elsewhere.
+	found=$(uses_vectors "$agent" --disassemble="$name"; uses_vectors "$agent" --disassemble="$name.cold")
 	test -z "$found" || fail "$name uses vector registers: $found"
-	callees=$(objdump -d --no-show-raw-insn --disassemble="$name" "$agent" |
-		sed -nE 's/.*(call|jmp) .*<([a-z_0-9]+)(@plt)?>.*/\2/p' | sort -u)
+	callees=$(for part in "$name" "$name.cold"; do
+		objdump -d --no-show-raw-insn --disassemble="$part" "$agent"
+	done | sed -nE 's/.*(call|jmp) .*<([a-z_0-9]+)(\.cold|@plt)?>.*/\2/p' | sort -u)
 	for callee in $callees; do
 		case " $called " in
 		*" $callee "*) ;;

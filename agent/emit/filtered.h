@@ -62,10 +62,11 @@ static inline bool fxt_filtered_quick(struct fxt_thread *thread, const struct fx
 	if (!fxt_filtered_is_left_out(function, address) || !thread->ready)
 		return false;
 	count = thread->filtered.counts[function->number / FXT_FILTERED_BLOCK % FXT_FILTERED_BLOCKS];
-	if (FXT_UNLIKELY(!count))
+	if (FXT_UNLIKELY(!count) || FXT_UNLIKELY(!fxt_lane_raise_first(thread, FXT_LANE_CALL)))
 		return false;
 	fxt_count_one(&count[function->number % FXT_FILTERED_BLOCK].calls);
-	fxt_thread_filtered(thread);
+	fxt_count_one(thread->counts.filtered);
+	fxt_lane_lower(thread->lanes);
 	return true;
 }
 

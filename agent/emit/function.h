@@ -242,7 +242,9 @@ fxt_function_exit_try(struct fxt_thread *thread, uintptr_t address, uint64_t *en
 	names = entry->names;
 	if (FXT_UNLIKELY(entry->function != address))
 		return FXT_EXIT_OTHER;
-	lane = fxt_lane_raise(thread, FXT_LANE_CALL);
+	lane = thread->lanes;
+	if (FXT_UNLIKELY(!fxt_lane_raise_first(thread, FXT_LANE_CALL)))
+		return FXT_EXIT_OTHER;
 	if (FXT_UNLIKELY(thread->names.quick[fxt_get_event_name(names)] != lane->serial) ||
 	    FXT_UNLIKELY(!fxt_lane_has(lane, FXT_FRAME_WORDS))) {
 		fxt_lane_lower(lane);

@@ -34,8 +34,8 @@ static FXT_EMISSION bool fxt_lane_take(struct fxt_lane *lane, uintptr_t here, en
 FXT_COLD struct fxt_lane *fxt_lane_raise_another(struct fxt_thread *thread, uintptr_t here,
 						 enum fxt_lane_use use);
 
-/* Begins an emission. Returns its lane, which no other emission writes to until fxt_lane_lower(). */
-static FXT_EMISSION struct fxt_lane *fxt_lane_raise(struct fxt_thread *thread, enum fxt_lane_use use)
+/* Returns the stack pointer. */
+static inline __attribute__((always_inline)) uintptr_t fxt_lane_here(void)
 {
 	uintptr_t here;
 
@@ -44,9 +44,22 @@ static FXT_EMISSION struct fxt_lane *fxt_lane_raise(struct fxt_thread *thread, e
 #else
 	__asm__ volatile("mov %0, sp" : "=r"(here));
 #endif
-	if (FXT_LIKELY(fxt_lane_take(thread->lanes, here, use)))
+	return here;
+}
+
+/* Begins an emission in the first lane. Returns false, with nothing changed, if that is not free. It uses
+ * integer registers alone. */
+static FXT_EMISSION bool fxt_lane_raise_first(struct fxt_thread *thread, enum fxt_lane_use use)
+{
+	return FXT_LIKELY(fxt_lane_take(thread->lanes, fxt_lane_here(), use));
+}
+
+/* Begins an emission. Returns its lane, which no other emission writes to until fxt_lane_lower(). */
+static FXT_EMISSION struct fxt_lane *fxt_lane_raise(struct fxt_thread *thread, enum fxt_lane_use use)
+{
+	if (fxt_lane_raise_first(thread, use))
 		return thread->lanes;
-	return fxt_lane_raise_another(thread, here, use);
+	return fxt_lane_raise_another(thread, fxt_lane_here(), use);
 }
 
 /* Ends the emission in `lane`. All its stores come before this. */

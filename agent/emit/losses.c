@@ -51,8 +51,9 @@ void fxt_agent_count_short(uint64_t now_ns)
 
 	if (!atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire))
 		return;
-	if (thread)
-		lane = fxt_lane_raise(thread, FXT_LANE_CALL);
+	/* If it is taken, the thread passes for interrupted anyway: see fxt_is_interrupted(). */
+	if (thread && fxt_lane_raise_first(thread, FXT_LANE_CALL))
+		lane = thread->lanes;
 	fxt_agent_count(FXT_LOSS_SIGNALS, 1, now_ns);
 	if (lane)
 		fxt_lane_lower(lane);
