@@ -69,7 +69,7 @@ uint32_t fxt_call_stack(struct fxt_thread *it)
 
 void fxt_call_stack_tell(struct fxt_thread *it, uint32_t told)
 {
-	EXPECT(it == &thread && told == stack && !thread.lanes->raised_for);
+	EXPECT(it == &thread && told == stack && !thread.lanes->raised_at);
 }
 
 uint64_t fxt_clock_from_kernel(struct fxt_thread *it)
@@ -117,7 +117,7 @@ void fxt_async_commit_begin(struct fxt_thread *it, uint64_t *at, uint64_t id, ui
 	struct fxt_lane *lane = it->lanes;
 
 	/* The id that comes behind the arguments has its place, too. */
-	EXPECT(lane == thread.lanes && lane->raised_for && at + 1 <= lane->reserved_end);
+	EXPECT(lane == thread.lanes && lane->raised_at && at + 1 <= lane->reserved_end);
 	read_arguments(lane->at + 2, at, count);
 	begun = (struct event){id, lane->at[1], names, count};
 	begins++;
@@ -257,7 +257,7 @@ START_TEST(each_end_has_its_begin)
 				model[n].reaped_ns = 0;
 			}
 		}
-		EXPECT(!thread.lanes->raised_for);
+		EXPECT(!thread.lanes->raised_at);
 	}
 	EXPECT(begins > 100 && ends > 100);
 }

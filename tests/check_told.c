@@ -453,7 +453,7 @@ START_TEST(an_instant_says_the_stack)
 		is_short = random_below(4) == 0;
 		errors[said] = random_below(2) ? (int)random_below(100) : 0;
 		fxt_call_stack_say(&thread, FXT_STR_frame, errors[said]);
-		EXPECT(!thread.lanes->raised_for);
+		EXPECT(!thread.lanes->raised_at);
 		/* What no room is for is missing. */
 		said += !is_short && thread.lanes[0].at > at;
 		if (thread.lanes[0].at > words + FXT_CHUNK_WORDS - 64)

@@ -53,7 +53,6 @@ enum {
 
 /* What an emission has a lane for. */
 enum fxt_lane_use {
-	FXT_LANE_FREE,
 	FXT_LANE_EXTRA,         /* for what is no call of the program */
 	FXT_LANE_CALL,          /* for the record of a call, which counts as lost if the emission is left */
 };
@@ -78,11 +77,8 @@ struct fxt_lane {
 	uint32_t events;
 	uint32_t line_mask;     /* FXT_LINE_BYTES - 1 where records do not cross cache lines, otherwise 0 */
 	/* Which emission of the thread has the lane: agent/emit/lanes.h. */
-	uintptr_t claimed_at;   /* the stack pointer of the emission that wanted the lane last */
-	/* the stack pointer of the emission that has it; FXT_LANE_NOBODY, or another that is not on the
-	 * thread's own stack, while the lane is being taken */
-	uintptr_t raised_at;
-	uint8_t raised_for;     /* enum fxt_lane_use */
+	uintptr_t raised_at;    /* the stack pointer of the emission that has it; 0: it is free */
+	uint8_t raised_for;     /* enum fxt_lane_use; what it was for last while it is free */
 #ifdef FXT_CHECKING
 	uint64_t *reserved_end; /* until the commit nothing may be stored behind this address */
 #endif

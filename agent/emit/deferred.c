@@ -12,7 +12,7 @@ enum { FLAGS = FXT_COMMIT_WATCHED | FXT_COMMIT_DEFERRED };
  * the one about locks, so that none is made in a critical section. */
 static bool is_moment(const struct fxt_thread *thread)
 {
-	return !thread->lanes->raised_for && !fxt_holds_lock(thread) &&
+	return !thread->lanes->raised_at && !fxt_holds_lock(thread) &&
 	       (uint32_t)fxt_sys_gettid() == thread->own_tid && !fxt_stack_is_short();
 }
 

@@ -48,7 +48,7 @@ uint64_t *fxt_put_text(uint64_t *at, uint64_t name, const char *text, size_t byt
 /* Gives back the lane of an emission that was left. Returns whether its call left no record. */
 static bool leave(struct fxt_lane *lane)
 {
-	bool is_lost = lane->raised_for && !fxt_lane_recover(lane) && lane->raised_for == FXT_LANE_CALL;
+	bool is_lost = lane->raised_at && !fxt_lane_recover(lane) && lane->raised_for == FXT_LANE_CALL;
 
 	fxt_lane_lower(lane);
 	return is_lost;
@@ -74,7 +74,7 @@ static bool was_left(const struct fxt_thread *thread, const struct fxt_lane *lan
 {
 	bool is_own = fxt_on_own_stack(thread, here);
 
-	return lane->raised_for && lane->raised_at <= here &&
+	return lane->raised_at && lane->raised_at <= here &&
 	       is_own == fxt_on_own_stack(thread, lane->raised_at) &&
 	       (is_own || here - lane->raised_at < SAME_STACK_BYTES);
 }
@@ -120,7 +120,7 @@ struct fxt_lane *fxt_lane_find(struct fxt_thread *thread, const uint64_t *at)
 		if (fxt_lane_reaches(lane, at))
 			return lane;
 	for (lane = thread->lanes; lane < end; lane++)
-		if (lane->raised_for && at > lane->at && at < lane->end)
+		if (lane->raised_at && at > lane->at && at < lane->end)
 			return lane;
 	return NULL;
 }
@@ -134,11 +134,11 @@ void fxt_lanes_put_thread(struct fxt_thread *thread)
 		return;
 	fxt_encode_thread(record, 3, thread->index, thread->pid, thread->tid);
 	for (lane = thread->lanes; lane < thread->lanes + FXT_LANES; lane++) {
-		bool is_ours = !lane->raised_for;
+		bool is_ours = !lane->raised_at;
 
 		/* Another thread may take the chunk away, but not from a lane that is raised. */
 		if (is_ours)
-			lane->raised_for = FXT_LANE_EXTRA;
+			lane->raised_at = (uintptr_t)__builtin_frame_address(0);
 		atomic_signal_fence(memory_order_seq_cst);
 		if (fxt_lane_has(lane, 3))
 			fxt_lane_put(lane, record, 3);
@@ -156,7 +156,7 @@ bool fxt_is_interrupted(const struct fxt_thread *thread)
 	const struct fxt_lane *lane;
 
 	for (lane = thread->lanes; lane < thread->lanes + FXT_LANES; lane++)
-		if (lane->raised_for)
+		if (lane->raised_at)
 			return true;
 	for (entry = thread->open; entry-- > fxt_in_progress_entries((struct fxt_thread *)thread);)
 		if (fxt_in_progress_is_changing(entry) && entry->frame != FXT_IN_PROGRESS_HOLE)

@@ -72,7 +72,14 @@ void fxt_in_progress_take_out(struct fxt_thread *thread, struct fxt_in_progress 
 	entry->names = 0;
 	atomic_signal_fence(memory_order_seq_cst);
 	atomic_store_explicit((_Atomic uint64_t *)entry->slot, thread->slot_filler, memory_order_release);
-	entry->frame = entry < thread->open ? FXT_IN_PROGRESS_HOLE : FXT_IN_PROGRESS_NOBODY;
+	if (entry + 1 < thread->open) {
+		entry->frame = FXT_IN_PROGRESS_HOLE;
+		return;
+	}
+	if (entry + 1 == thread->open)
+		fxt_in_progress_put_back(thread, entry);
+	else
+		entry->frame = FXT_IN_PROGRESS_NOBODY;
 	drop_holes(thread);
 }
 

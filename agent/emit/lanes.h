@@ -9,22 +9,26 @@
 #include "agent/base/agent.h"
 #include "clock.h"
 
-/* Belongs to no emission: see fxt_lane.raised_at. */
-#define FXT_LANE_NOBODY UINTPTR_MAX
-
-/* Takes a lane for the emission whose stack pointer is `here`, if the lane is free. Handlers may come between
- * any two instructions, take the lane, and go on later or never. Among those that find the lane free at the
- * same time, one at most finds its own claim again in the end, and has the lane. If each has overwritten
- * another's claim, none has it: then the lane is out of use until it is found to be left. */
+/* Takes a lane for the emission whose stack pointer is `here`, if the lane is free. Handlers may come before
+ * and behind the one instruction that does it, take the lane, and go on later or never. */
 static FXT_EMISSION bool fxt_lane_take(struct fxt_lane *lane, uintptr_t here, enum fxt_lane_use use)
 {
-	*(volatile uintptr_t *)&lane->claimed_at = here;
-	if (FXT_UNLIKELY(*(volatile uint8_t *)&lane->raised_for))
+	uintptr_t free = 0;
+	bool is_taken;
+
+#if defined(__x86_64__)
+	/* Other threads do not take lanes, so this need not be locked. */
+	__asm__ volatile("cmpxchg %3, %1"
+			 : "=@ccz"(is_taken), "+m"(lane->raised_at), "+a"(free)
+			 : "r"(here)
+			 : "memory");
+#else
+	is_taken = __atomic_compare_exchange_n(&lane->raised_at, &free, here, false, __ATOMIC_RELAXED,
+					       __ATOMIC_RELAXED);
+#endif
+	if (FXT_UNLIKELY(!is_taken))
 		return false;
 	*(volatile uint8_t *)&lane->raised_for = (uint8_t)use;
-	if (FXT_UNLIKELY(*(volatile uintptr_t *)&lane->claimed_at != here))
-		return false;
-	*(volatile uintptr_t *)&lane->raised_at = here;
 	atomic_signal_fence(memory_order_seq_cst);
 	return true;
 }
@@ -66,8 +70,7 @@ static FXT_EMISSION struct fxt_lane *fxt_lane_raise(struct fxt_thread *thread, e
 static FXT_EMISSION void fxt_lane_lower(struct fxt_lane *lane)
 {
 	atomic_signal_fence(memory_order_seq_cst);
-	*(volatile uintptr_t *)&lane->raised_at = FXT_LANE_NOBODY;
-	*(volatile uint8_t *)&lane->raised_for = FXT_LANE_FREE;
+	*(volatile uintptr_t *)&lane->raised_at = 0;
 }
 
 /* Makes the emission in `lane`, which an inner function has begun, last as long as the caller of the present
@@ -101,7 +104,7 @@ static inline struct fxt_lane *fxt_lane_next(struct fxt_thread *thread)
 {
 	struct fxt_lane *lane = thread->lanes;
 
-	while (lane < thread->lanes + FXT_LANES && lane->raised_for)
+	while (lane < thread->lanes + FXT_LANES && lane->raised_at)
 		lane++;
 	return lane;
 }
@@ -158,7 +161,7 @@ bool fxt_chunks_are_plenty(void);
  * counted then. */
 static inline bool fxt_has_no_room(const struct fxt_thread *thread)
 {
-	return (thread->last_ns < thread->no_room_before_ns) & !thread->lanes->raised_for &
+	return (thread->last_ns < thread->no_room_before_ns) & !thread->lanes->raised_at &
 	       !atomic_load_explicit(&thread->lanes->limit, memory_order_relaxed);
 }
 

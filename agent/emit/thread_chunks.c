@@ -182,7 +182,7 @@ static void settle_offers(void)
 	if (!wanted || !barrier_everywhere())
 		return;
 	for (i = 0; i < wanted; i++)
-		if (!*(volatile uint8_t *)&offers.list[i].lane->raised_for)
+		if (!*(volatile uintptr_t *)&offers.list[i].lane->raised_at)
 			offers.list[offers.count++] = offers.list[i];
 }
 

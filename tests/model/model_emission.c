@@ -124,7 +124,7 @@ static void check_instant(const struct fxt_thread *thread)
 	const struct fxt_lane *lane;
 
 	for (lane = thread->lanes; lane < thread->lanes + FXT_LANES; lane++) {
-		uint64_t word = 0, hold = lane->raised_for
+		uint64_t word = 0, hold = lane->raised_at
 			? atomic_load_explicit(&lane->hold, memory_order_acquire) : 0;
 		const uint64_t *place = *(uint64_t *const volatile *)&lane->at, *at = place, *end = lane->end;
 		unsigned records = 0;
