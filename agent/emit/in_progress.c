@@ -455,10 +455,10 @@ static bool is_of_function(const uint64_t *slot)
 	return fxt_is_function_category(fxt_get_event_category(slot[0]));
 }
 
-/* The slot becomes a duration-complete event of the same size: one argument of one word, and the end. A call
- * that would not nest then, as a coroutine's that was never gone on with, is lost. A copy
+/* The slot becomes a duration-complete event of the same size: one argument of one word, and the end. A copy
  * that is made in the middle of the change has a whole record as well. The argument of an interposed call is
- * kept in the members in which functions have their site and address. */
+ * kept in the members in which functions have their site and address. A call that would not nest then, as a
+ * coroutine's that was never gone on with, is lost. */
 void fxt_in_progress_end(struct fxt_thread *thread, uint64_t end_ns, uint64_t name)
 {
 	struct fxt_in_progress *entry;
