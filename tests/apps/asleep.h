@@ -2,6 +2,7 @@
 #ifndef ASLEEP_H
 #define ASLEEP_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,12 +28,6 @@ static inline bool is_in_call(int tid, long call)
 		text[0] = '\0';
 	fclose(file);
 	return atoi(text) == call && strncmp(text, "running", 7) != 0;
-}
-
-/* Returns whether the thread sleeps in a lock, a semaphore or the like. */
-static inline bool is_in_futex(int tid)
-{
-	return is_in_call(tid, SYS_futex);
 }
 
 /* Gives the processor up, because there may be fewer processors than threads, or other work for them. The
@@ -77,6 +72,21 @@ __attribute__((unused)) static void wait_until_asleep(int tid)
 		before = now;
 		let_others_run();
 		now = slept(tid);
+	} while (!now || now != before);
+}
+
+/* Returns when a thread, once it has told its id, sleeps in the system call, and not for the tracer: see
+ * wait_until_asleep(). */
+__attribute__((unused)) static void wait_until_in(long call, atomic_int *tid)
+{
+	unsigned long before, now = 0;
+	int id;
+
+	do {
+		let_others_run();
+		id = atomic_load(tid);
+		before = now;
+		now = is_in_call(id, call) ? slept(id) : 0;
 	} while (!now || now != before);
 }
 

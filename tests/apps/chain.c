@@ -59,8 +59,8 @@ static void *farmer(void *unused)
 	pthread_setname_np(pthread_self(), "farmer");
 	/* Once their ids are known, these waits are all that the two sleep in. The cook, who is looked at
 	 * first, still sleeps when the customer does. */
-	while (!is_in_futex(atomic_load(&cook_tid)) || !is_in_futex(atomic_load(&customer_tid)))
-		;
+	wait_until_in(SYS_futex, &cook_tid);
+	wait_until_in(SYS_futex, &customer_tid);
 	/* Beside these two waits, one in a call and one that is not traced, all else that the threads do is
 	 * short, on however busy a machine. */
 	usleep(250000);

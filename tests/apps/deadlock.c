@@ -45,8 +45,8 @@ static void *run(void *number)
 /* Says when both threads are asleep. A third thread runs this. */
 static void *watch(void *unused)
 {
-	while (is_in_futex(atomic_load(&tids[0])) + is_in_futex(atomic_load(&tids[1])) < 2)
-		;
+	wait_until_in(SYS_futex, &tids[0]);
+	wait_until_in(SYS_futex, &tids[1]);
 	puts("ready");
 	fflush(stdout);
 	return unused;
@@ -76,7 +76,6 @@ static __attribute__((noinline, noclone)) int shut_down(void)
 int main(int argc, char **argv)
 {
 	pthread_t threads[2];
-	int asleep;
 
 	(void)argv;
 	if (argc > 1)
@@ -86,9 +85,8 @@ int main(int argc, char **argv)
 		return 1;
 	pthread_barrier_wait(&both_have_one);
 	/* Then both sleep in the locks: they wait for nothing else any more. */
-	do
-		asleep = is_in_futex(atomic_load(&tids[0])) + is_in_futex(atomic_load(&tids[1]));
-	while (asleep < 2);
+	wait_until_in(SYS_futex, &tids[0]);
+	wait_until_in(SYS_futex, &tids[1]);
 	puts("ready");
 	fflush(stdout);
 	pause();

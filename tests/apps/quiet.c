@@ -129,8 +129,7 @@ static APART void *hold_other(void *unused)
 {
 	pthread_mutex_lock(&other_lock);
 	atomic_store(&has_other, 1);
-	while (!is_in_futex(atomic_load(&waiter)))
-		;
+	wait_until_in(SYS_futex, &waiter);
 	sleep_for(SLOW_NS);
 	pthread_mutex_unlock(&other_lock);
 	return unused;

@@ -107,7 +107,7 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "perturb"))
 		return printf("%d\n", block[7]), 0;
 	if (strcmp(argv[1], "mtrace"))
-		block[50] = 9;
+		block[50] ^= 0x55; /* whatever the guard there is, this is not it */
 	free(block);
 	for (i = 0; i < 100; i++) {
 		block = realloc(calloc(i + 1, 3), i * 30 + 1);
