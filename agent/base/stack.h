@@ -40,6 +40,20 @@ static inline void fxt_note_alternate(struct fxt_thread *thread)
 					     thread->stack.alternate_high > thread->stack.low);
 }
 
+/* What is known of the stack of a thread whose making was seen. */
+struct fxt_known_stack {
+	uintptr_t low;                  /* its lowest address; 0: the C library has mapped it */
+	size_t bytes;                   /* its size; 0: it is not known */
+};
+
+/* Finds where the stack of the calling thread is, whose state this is. Of a thread that has just begun it is
+ * known, if `known` is not NULL, and such a thread has no alternate stack. */
+void fxt_stack_find(struct fxt_thread *thread, const struct fxt_known_stack *known);
+/* Notes what is known of the stack. Returns whether that tells where the stack begins. */
+bool fxt_stack_know(struct fxt_thread *thread, const struct fxt_known_stack *known);
+/* Finds it in the child of a fork; `returns` is as for fxt_lanes_after_fork(). */
+void fxt_stack_find_of_child(struct fxt_thread *thread, bool returns);
+
 /* The slow paths take some 1400 bytes of stack at most, below where they ask. The deepest makes the file
  * larger: it has to know whether the descriptor is still its own. */
 enum { FXT_SLOW_PATH_BYTES = 2048 };

@@ -5,10 +5,6 @@
  * us reliably that a thread is gone. A new thread takes over the state of one that the kernel no longer
  * knows, and goes on in its chunks.
  */
-#include <sys/auxv.h>
-
-#include <pthread.h>
-
 #include "agent/base/koid.h"
 #include "agent/base/parts.h"
 #include "agent/base/stack.h"
@@ -26,7 +22,6 @@ enum {
 	/* The places of the counters in a page of slots. Each has a cache line of its own. */
 	DROPPED_SLOT = 8,
 	FILTERED_SLOT = DROPPED_SLOT + FXT_COUNTER_WORDS,
-	DEFAULT_STACK_BYTES = 8 << 20,
 	/* Every fork takes longer, and so does every call that began before one and ends after it. */
 	LEAST_FORK_NS = 20000,
 };
@@ -152,38 +147,6 @@ bool fxt_thread_put_extra(struct fxt_thread *thread, const uint64_t *record, siz
 }
 
 /* -- Life -------------------------------------------------------------------------------------- */
-
-/* Guesses where the thread's stack is. fxt_thread_has_stack() knows better if the thread's making was
- * seen. */
-static void find_stack(struct fxt_thread *thread)
-{
-	struct rlimit limit;
-	uintptr_t bytes = DEFAULT_STACK_BYTES, frame = (uintptr_t)__builtin_frame_address(0);
-
-	/* The kernel puts the program's name above the first frame of the first thread; glibc puts a thread's
-	 * descriptor above the first frame of the thread. The first thread of a child of fork() is on the
-	 * stack of the thread that forked, which may have been another one. */
-	thread->handle = (uintptr_t)pthread_self();
-	if (!fxt_sys_getrlimit(RLIMIT_STACK, &limit) && limit.rlim_cur < UINT32_MAX)
-		bytes = limit.rlim_cur;
-	thread->stack.high = thread->tid == thread->pid && thread->handle - frame >= bytes
-				     ? getauxval(AT_EXECFN) : thread->handle;
-	thread->stack.low = thread->stack.high > bytes ? thread->stack.high - bytes : 0;
-	fxt_note_alternate(thread);
-	thread->fiber = NULL;
-}
-
-void fxt_thread_has_stack(struct fxt_thread *thread, uintptr_t low, size_t bytes)
-{
-	enum { PAGE = 4096 };
-	/* The descriptor is less than a page, at the end of the pages that the C library has mapped. */
-	uintptr_t high = (thread->handle + PAGE - 1) / PAGE * PAGE;
-
-	if (low)
-		thread->stack.low = low;
-	else if (bytes)
-		thread->stack.low = high - bytes;
-}
 
 static bool may_filter(void)
 {
@@ -313,21 +276,6 @@ static void begin_life(struct fxt_thread *thread, uint32_t own_tid)
 	thread->vfork.child = thread->vfork.chunk.words = 0;
 }
 
-/* In the child of a fork the thread is on the stack that it was on. The child of a clone() begins on another
- * one, which this finds by the present frame: that is near the stack's high end. */
-static void find_stack_of_child(struct fxt_thread *thread, bool returns)
-{
-	enum { ABOVE_BYTES = 65536 };
-	uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
-
-	thread->handle = (uintptr_t)pthread_self();
-	if (!returns && !fxt_on_own_stack(thread, frame)) {
-		thread->stack.high = frame + ABOVE_BYTES;
-		thread->stack.low = frame > DEFAULT_STACK_BYTES ? frame - DEFAULT_STACK_BYTES : 0;
-	}
-	fxt_note_alternate(thread);
-}
-
 /* Ends the use of the state by a thread that the kernel no longer knows: closes the calls that it left open,
  * gives back its pages, and keeps its chunks. */
 static void end_life(struct fxt_thread *thread)
@@ -364,7 +312,8 @@ static void drop_unattached(void)
 	fxt_agent_lost(FXT_LOSS_STATE, now_ns);
 }
 
-struct fxt_thread *fxt_thread_attach(void)
+/* Does what fxt_thread_attach() does. `known` is NULL, or what is known of a thread that has just begun. */
+static struct fxt_thread *attach(const struct fxt_known_stack *known)
 {
 	uint32_t pid, tid;
 	struct fxt_thread *thread;
@@ -394,7 +343,8 @@ struct fxt_thread *fxt_thread_attach(void)
 		fxt_sys_restore_signals(mask);
 		return fxt_self;
 	}
-	if (fxt_stack_is_short()) {
+	/* A thread that has just begun is on its own stack. */
+	if (!known && fxt_stack_is_short()) {
 		fxt_agent_count_short(fxt_clock_kernel_ns());
 		fxt_sys_restore_signals(mask);
 		return NULL;
@@ -404,7 +354,7 @@ struct fxt_thread *fxt_thread_attach(void)
 		if (thread->in_use)
 			end_life(thread);
 		begin_life(thread, tid);
-		find_stack(thread);
+		fxt_stack_find(thread, known);
 		thread->claimed = false;
 		thread->filtered.hidden = 0;
 		fxt_set_self_ending(thread);
@@ -416,6 +366,20 @@ struct fxt_thread *fxt_thread_attach(void)
 	}
 	fxt_sys_restore_signals(mask);
 	return thread;
+}
+
+struct fxt_thread *fxt_thread_attach(void)
+{
+	return attach(NULL);
+}
+
+struct fxt_thread *fxt_thread_begins(const struct fxt_known_stack *stack)
+{
+	if (!fxt_self)
+		return attach(stack);
+	/* A handler has come before this. */
+	fxt_stack_know(fxt_self, stack);
+	return fxt_self;
 }
 
 struct fxt_thread *fxt_thread_bar(void)
@@ -491,7 +455,7 @@ void fxt_threads_after_fork(bool returns)
 	born_ns = fxt_now(thread);
 	fxt_in_progress_after_fork(thread);
 	begin_life(thread, (uint32_t)fxt_sys_gettid());
-	find_stack_of_child(thread, returns);
+	fxt_stack_find_of_child(thread, returns);
 	thread->born_ns = born_ns;
 	/* See fxt_in_progress_ready(). */
 	thread->explain_due_ns = 0;

@@ -6,6 +6,7 @@
 #define FXT_THREAD_H
 
 #include "agent/base/agent.h"
+#include "agent/base/stack.h"
 
 /* Gives the calling thread a state, and makes it ready if that is possible now. Returns NULL if it can get no
  * state; the event is then dropped and counted. Returns NULL too, and counts nothing, if the process does not
@@ -13,9 +14,8 @@
  * case recording may begin now, with the next call. Any context. */
 struct fxt_thread *fxt_thread_attach(void);
 
-/* Notes where the calling thread's stack is, for a thread whose making was seen: its lowest address, which is
- * 0 if it is not known, and its size in bytes, which is 0 if the C library did not map it. */
-void fxt_thread_has_stack(struct fxt_thread *thread, uintptr_t low, size_t bytes);
+/* Does the same for a thread whose making was seen, before it does anything else. */
+struct fxt_thread *fxt_thread_begins(const struct fxt_known_stack *stack);
 
 /* Stops recording in the calling thread, which is about to make a task that shares its thread-local storage:
  * both would write to the state at once. Returns the state. If the task is not made after all,

@@ -31,12 +31,12 @@ static void look_at_stack(struct fxt_start *start, const pthread_attr_t *attr)
 		pthread_attr_init(&usual);
 		attr = &usual;
 	}
-	start->stack_low = start->stack_bytes = 0;
+	start->stack = (struct fxt_known_stack){0};
 	/* If the attributes have no address, `low` is 0 less the size. */
 	if (!pthread_attr_getstack(attr, &low, &bytes) && (uintptr_t)low + bytes)
-		start->stack_low = (uintptr_t)low;
+		start->stack.low = (uintptr_t)low;
 	else if (!pthread_attr_getstacksize(attr, &bytes))
-		start->stack_bytes = bytes;
+		start->stack.bytes = bytes;
 }
 
 struct fxt_start *fxt_start_take(struct fxt_thread *thread, const pthread_attr_t *attr, void *arg)
@@ -73,7 +73,7 @@ struct fxt_start *fxt_start_take(struct fxt_thread *thread, const pthread_attr_t
 static struct fxt_start begin(struct fxt_start *start)
 {
 	struct fxt_start own = {.routine = start->routine, .arg = start->arg, .cause = start->cause,
-				.stack_low = start->stack_low, .stack_bytes = start->stack_bytes};
+				.stack = start->stack};
 	struct fxt_thread *self;
 
 	if (start->hands_on)
@@ -81,9 +81,9 @@ static struct fxt_start begin(struct fxt_start *start)
 	atomic_store(&start->in_use, false);
 	begun_here = true;
 	fxt_may_be_real_time(0);
-	self = own.cause.at_ns ? fxt_enter(FXT_CAT_pthread) : NULL;
+	self = own.cause.at_ns && fxt_is_on(FXT_CAT_pthread)
+		       ? fxt_thread_begins(&own.stack) : NULL;
 	if (self) {
-		fxt_thread_has_stack(self, own.stack_low, own.stack_bytes);
 		fxt_flow_arrive(self, &own.cause);
 		fxt_task_thread_begins(self, own.cause.at_ns, own.cause.stack);
 	}

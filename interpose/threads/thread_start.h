@@ -21,8 +21,7 @@ struct fxt_start {
 	} routine;
 	void *arg;
 	struct fxt_cause cause;
-	uintptr_t stack_low;            /* low end of a stack that the program chose; 0: it chose none */
-	size_t stack_bytes;             /* the size of a stack that the C library chooses */
+	struct fxt_known_stack stack;
 };
 
 /* Called by a thread that is making another one. `thread` is NULL if the caller is not recorded; `attr` may
