@@ -162,10 +162,12 @@ void fxt_wait_enter(struct fxt_thread *thread, uintptr_t object, uintptr_t lock)
 		thread->waits_for = object;
 }
 
-void fxt_wait_enter_blocked(struct fxt_thread *thread, uintptr_t object, uintptr_t lock)
+uint32_t fxt_wait_enter_blocked(struct fxt_thread *thread, uintptr_t object, uintptr_t lock)
 {
-	fxt_call_stack_say(thread, FXT_STR_blocked, 0);
+	uint32_t stack = fxt_call_stack_say(thread, FXT_STR_blocked, 0);
+
 	fxt_wait_enter(thread, object, lock);
+	return stack;
 }
 
 bool fxt_wait_leave(struct fxt_thread *thread, uintptr_t object, uint64_t start_ns, uint64_t end_ns,

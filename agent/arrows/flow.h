@@ -48,8 +48,9 @@ void fxt_flow_arrive(struct fxt_thread *thread, const struct fxt_cause *cause);
  * thread may be cancelled in between, or jump away. Then its wait ends when it begins another one, or ends:
  * fxt_wait_abandon() does that. */
 void fxt_wait_enter(struct fxt_thread *thread, uintptr_t object, uintptr_t lock);
-/* Does the same, and says with which call stack the thread waits: what it waits for may never come. */
-void fxt_wait_enter_blocked(struct fxt_thread *thread, uintptr_t object, uintptr_t lock);
+/* Does the same, and says with which call stack the thread waits: what it waits for may never come. Returns
+ * that stack, or 0. */
+uint32_t fxt_wait_enter_blocked(struct fxt_thread *thread, uintptr_t object, uintptr_t lock);
 bool fxt_wait_leave(struct fxt_thread *thread, uintptr_t object, uint64_t start_ns, uint64_t end_ns,
 		    struct fxt_cause *cause);
 void fxt_wait_abandon(struct fxt_thread *thread);

@@ -300,16 +300,16 @@ uint32_t fxt_call_stack(struct fxt_thread *thread)
 	return fxt_agent.config.stacks ? fxt_call_stack_of(thread, FXT_WALK_MOST) : 0;
 }
 
-void fxt_call_stack_say(struct fxt_thread *thread, uint64_t name, int error)
+uint32_t fxt_call_stack_say(struct fxt_thread *thread, uint64_t name, int error)
 {
 	uint32_t stack = fxt_call_stack(thread);
 	uint64_t *at;
 
 	if (!stack)
-		return;
+		return 0;
 	at = fxt_reserve_extra(thread, fxt_now(thread), FXT_STACK_WORDS + 1);
 	if (!at)
-		return;
+		return stack;
 	at = fxt_put_stack(at, FXT_STR_stack, stack);
 	if (error)
 		at = fxt_put_int(at, FXT_STR_errno_, error);
@@ -318,4 +318,5 @@ void fxt_call_stack_say(struct fxt_thread *thread, uint64_t name, int error)
 				 fxt_event_args(error ? 2 : 1) |
 				 fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_agent, name));
 	fxt_call_stack_tell(thread, stack);
+	return stack;
 }

@@ -49,8 +49,8 @@ static inline uint64_t *fxt_put_stack(uint64_t *at, uint64_t name, uint32_t stac
 
 /* Writes an instant of category agent, now, that says the calling thread's stack: that it is about to wait
  * for another thread (`blocked`), or that the call that it has made has `failed`, with this error (0: none).
- */
-FXT_COLD void fxt_call_stack_say(struct fxt_thread *thread, uint64_t name, int error);
+ * Returns the stack, or 0. */
+FXT_COLD uint32_t fxt_call_stack_say(struct fxt_thread *thread, uint64_t name, int error);
 
 /* Called once, at start. */
 void fxt_call_stacks_start(void);

@@ -225,7 +225,7 @@ static void let_go_rwlock(struct fxt_thread *thread, uintptr_t lock, struct fxt_
 		fxt_flow_release(thread, lock, FXT_RELEASE_SHARED, cause);
 }
 
-void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock, enum fxt_label_kind kind)
+void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock, enum fxt_label_kind kind, uint32_t stack)
 {
 	struct fxt_held_lock *held = fxt_held_lock_find(thread, lock);
 	struct fxt_cause cause = {0};
@@ -234,7 +234,7 @@ void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock, enum fxt_label_k
 		cause.since_ns = held->since_ns;
 		cause.place = held->place;
 	}
-	cause.stack = fxt_call_stack(thread);
+	cause.stack = stack ? stack : fxt_call_stack(thread);
 	fxt_call_stack_tell(thread, cause.stack);
 	if (kind == FXT_LABEL_RWLOCK)
 		let_go_rwlock(thread, lock, cause);
@@ -324,7 +324,7 @@ void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock, enum fxt_label_k
 
 #define FORM_UNLOCKS(kind, symbol, lock, ...)					\
 	if (fxt_is_waited_for((uintptr_t)(lock)))				\
-		fxt_lock_let_go(thread_, (uintptr_t)(lock), FXT_KIND_OF(lock));	\
+		fxt_lock_let_go(thread_, (uintptr_t)(lock), FXT_KIND_OF(lock), 0);	\
 	fxt_held_lock_pop(thread_, (uintptr_t)(lock));				\
 	result_ = real_##symbol(lock);						\
 	end_ns_ = fxt_now_at_end(thread_);					\

@@ -51,8 +51,10 @@ FXT_COLD void fxt_lock_wait_begin(struct fxt_thread *thread, struct fxt_lock_wai
  * that let it go on. */
 FXT_COLD void fxt_lock_wait_end(struct fxt_thread *thread, struct fxt_lock_wait *wait, int result);
 
-/* Writes down that the thread is about to give a lock up. Called if somebody may wait for the lock. */
-FXT_COLD void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock, enum fxt_label_kind kind);
+/* Writes down that the thread is about to give a lock up, with this call stack (0: it is not known yet).
+ * Called if somebody may wait for the lock. */
+FXT_COLD void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock, enum fxt_label_kind kind,
+			      uint32_t stack);
 
 /* These functions read what the C library itself keeps in a lock: who has it, and whether a thread that wants
  * it would have to wait. A lock may change hands right after the look, so they decide what is said about a

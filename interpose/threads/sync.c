@@ -11,11 +11,11 @@
 void fxt_cond_wait_begin(struct fxt_thread *thread, struct fxt_cond_wait *wait)
 {
 	struct fxt_held_lock *held = fxt_held_lock_find(thread, wait->mutex);
+	uint32_t stack = fxt_wait_enter_blocked(thread, wait->cond, wait->mutex);
 
-	fxt_wait_enter_blocked(thread, wait->cond, wait->mutex);
 	/* Others may wait for the mutex. */
 	if (fxt_is_waited_for(wait->mutex))
-		fxt_lock_let_go(thread, wait->mutex, FXT_LABEL_MUTEX);
+		fxt_lock_let_go(thread, wait->mutex, FXT_LABEL_MUTEX, stack);
 	if (held) {
 		wait->place = held->place;
 		fxt_held_lock_pop(thread, wait->mutex);
