@@ -48,17 +48,21 @@ void fxt_explain_reset(struct fxt_thread *thread)
 	thread->readings.changing = false;
 }
 
+/* Returns false if this is the child of a vfork and only looks like the thread. */
+static bool is_thread(const struct fxt_thread *thread)
+{
+	return (uint32_t)fxt_sys_gettid() == thread->own_tid;
+}
+
 /* Reads the totals into *usage. The processor time is read last, because the kernel may preempt a thread when
  * it finds how long that has run. asked_ns is just before that: what happens afterwards is not in the totals.
- * Returns false if the kernel does not say, or if this is the child of a vfork and only looks like the
- * thread. */
+ * Returns false if the kernel does not say. */
 static bool ask(struct fxt_thread *thread, struct fxt_usage *usage)
 {
 	struct timespec cpu;
 	struct rusage total;
 
-	if ((uint32_t)fxt_sys_gettid() != thread->own_tid ||
-	    FXT_SYSCALL2(SYS_getrusage, RUSAGE_THREAD, &total))
+	if (FXT_SYSCALL2(SYS_getrusage, RUSAGE_THREAD, &total))
 		return false;
 	usage->asked_ns = fxt_now(thread);
 	if (FXT_SYSCALL2(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &cpu))
@@ -121,6 +125,8 @@ uint64_t fxt_explain_begin(struct fxt_thread *thread, uint64_t names)
 	if (thread->readings.names[fxt_get_event_name(names) % FXT_EXPLAIN_BITS] == fxt_get_event_name(names))
 		thread->explain_slow &= ~fxt_explain_bit(names);
 	else if (start_ns < thread->explain_due_ns)
+		return start_ns;
+	if (!is_thread(thread))
 		return start_ns;
 	do {
 		read_ns = start_ns;
@@ -223,7 +229,7 @@ uint64_t *fxt_explain_call(struct fxt_thread *thread, uint64_t *at, uint64_t sta
 	thread->readings.names[fxt_get_event_name(names) % FXT_EXPLAIN_BITS] =
 		(uint16_t)fxt_get_event_name(names);
 	thread->explain_slow |= fxt_explain_bit(names);
-	if (is_off() || thread->readings.changing || !ask(thread, &last))
+	if (is_off() || thread->readings.changing || !is_thread(thread) || !ask(thread, &last))
 		return at;
 	late_ns = less(last.asked_ns, end_ns);
 	around = around_start(thread, start_ns, &last, late_ns);

@@ -36,7 +36,8 @@ enum { FXT_EXPLAIN_WORDS = 6 };         /* three arguments at their largest */
 /* Forgets all readings: the state belongs to a new thread. */
 void fxt_explain_reset(struct fxt_thread *thread);
 
-/* Takes a reading of the calling thread and files it; now_ns is the time. May be called in any context. */
+/* Takes a reading of the calling thread and files it; now_ns is the time. Called where it is known that this
+ * is the thread itself, and not the child of a vfork. */
 void fxt_explain_read(struct fxt_thread *thread, uint64_t now_ns);
 
 /* Takes a reading at the start of a call, if one is due and the thread holds no lock. `names` has the call's

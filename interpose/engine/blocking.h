@@ -16,10 +16,13 @@
 #define BLOCKS_FOR(name) FXT_SHOWS_ARG(fxt_arg_header(FXT_ARG_INT64, 2, FXT_STR_##name), (uint64_t)name##_ns)
 #define STEPS FXT_SHOWS_ARG(fxt_arg_header(FXT_ARG_INT64, 2, FXT_STR_tid), (uint64_t)thread_->tid)
 
-#define FXT_SHOWS_ARG(header, value)									\
-	(start_ns_ = fxt_explain_start(thread_, start_ns_, names_),					\
-	 fxt_in_progress_push(thread_, (uintptr_t)__builtin_frame_address(0), 0, 0, start_ns_, names_,	\
-			      header, value))
+#define FXT_SHOWS_ARG(header, value) \
+	(start_ns_ = fxt_explain_start(thread_, start_ns_, names_), FXT_PUSHES(header, value))
+#define FXT_PUSHES(header, value)									\
+	fxt_in_progress_push(thread_, (uintptr_t)__builtin_frame_address(0), 0, 0, start_ns_, names_,	\
+			     header, value)
+/* Shows parameter x of a call that is not explained, and whose thread is ready. */
+#define FXT_SHOWS_ONLY(name) FXT_PUSHES(FXT_IN_PROGRESS_ARG_HEADER(name), FXT_IN_PROGRESS_ARG(name))
 #define FXT_IN_PROGRESS_ARG_HEADER(name) \
 	fxt_arg_header(FXT_IS_INTEGER(name) ? FXT_ARG_INT64 : FXT_ARG_POINTER, 2, FXT_STR_##name)
 #define FXT_IN_PROGRESS_ARG(name) ((uint64_t)(uintptr_t)(name))

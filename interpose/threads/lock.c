@@ -271,20 +271,33 @@ void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock, enum fxt_label_k
 #define WRITES_pthread_rwlock_timedwrlock , fxt_wait_to_write
 #define WRITES_pthread_rwlock_clockwrlock , fxt_wait_to_write
 
-/* Makes the real call and records it, for a lock that is not free. */
-#define WAIT_FOR(symbol, lock, ...)									\
-	struct fxt_in_progress *open_ = BLOCKS(lock);							\
+/* Makes the real call and records it, for a lock that is not free. `shown` is BLOCKS or ENDS_WITH. */
+#define WAIT_FOR(shown, symbol, lock, ...)								\
+	struct fxt_in_progress *open_ = shown(lock);							\
 	struct fxt_lock_wait wait_ = FXT_LOCK_WAIT(open_, lock, OBJECT_OF(symbol)((uintptr_t)(lock)));	\
 													\
 	fxt_lock_wait_begin(thread_, &wait_);								\
 	result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));						\
 	fxt_lock_wait_end(thread_, &wait_, result_);
 
+/* Does what BLOCKS(lock) does, for a call that returns with the lock in hand. Such a call is not explained
+ * (explain.h), so it needs no reading before it. */
+#define ENDS_WITH(lock)									\
+	(start_ns_ = ready_start(thread_, start_ns_), FXT_SHOWS_ONLY(lock))
+
+static uint64_t ready_start(struct fxt_thread *thread, uint64_t start_ns)
+{
+	if (FXT_LIKELY(thread->ready))
+		return start_ns;
+	fxt_in_progress_ready(thread);
+	return fxt_now(thread);
+}
+
 /* Tries to take the lock first: that takes a free lock as the call itself would. */
 #define LOCK_BY(try, kind, symbol, lock, ...)		\
 	result_ = real_##try(lock);			\
 	if (FXT_UNLIKELY(result_ == BUSY_##kind)) {	\
-		WAIT_FOR(symbol, lock, __VA_ARGS__)	\
+		WAIT_FOR(ENDS_WITH, symbol, lock, __VA_ARGS__) \
 	} else {					\
 		GOT(kind, lock, __VA_ARGS__)		\
 	}
@@ -300,7 +313,7 @@ void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock, enum fxt_label_k
  * Somebody may take the lock after the look, so the call is shown in progress also where the lock is free. */
 #define LOCK_UNTIL(is_taken, kind, symbol, lock, ...)			\
 	if (is_taken) {							\
-		WAIT_FOR(symbol, lock, __VA_ARGS__)			\
+		WAIT_FOR(BLOCKS, symbol, lock, __VA_ARGS__)			\
 	} else {							\
 		struct fxt_in_progress *open_ = BLOCKS(lock);		\
 									\
