@@ -5,8 +5,9 @@
  * The kernel tells the totals of a thread for half a microsecond of system calls, and a call is known to be
  * slow only when it is over. So readings are taken beforehand, where they are cheap by comparison: at the end
  * of each slow call, which needs one anyway; with the deferred work (deferred.h), once in 10 ms; and at the
- * start of a call that can block, if the last reading is FXT_EXPLAIN_NS old or the thread's last call of this
- * name was slow. However fast a thread's calls follow each other, that is at most one reading in each
+ * start of a call that can block and does not end with a lock, if the last reading is FXT_EXPLAIN_NS old or
+ * the thread's last call of this name was slow.
+ * However fast a thread's calls follow each other, that is at most one reading in each
  * FXT_EXPLAIN_NS and one for each slow call: half a percent of the thread's time with the default
  * FXT_EXPLAIN_NS. All other calls pay for two comparisons.
  *
