@@ -125,8 +125,11 @@ START_TEST(decodes_other_records)
 	ck_assert_uint_eq(h.last.subtype, FXT_OBJECT_THREAD);
 	ck_assert_uint_eq(h.last.id, 8);
 	fxt_reader_free(&h.r);
-	READ_ALL(&h, PROLOGUE, HEAD(6, 3, 1 | UINT64_C(2) << 8), 0xabc, 0);
-	ck_assert_uint_eq(h.first, FXT_FAULT_RECORD_SIZE);
+	/* Words that are appended are skipped. */
+	READ_ALL(&h, PROLOGUE, HEAD(6, 3, 1 | UINT64_C(2) << 8), 0xabc, 5);
+	ck_assert_uint_eq(h.first, FXT_FAULT_APPENDED);
+	ck_assert(!h.last.damaged);
+	ck_assert_uint_eq(h.last.id, 0xabc);
 	fxt_reader_free(&h.r);
 	READ_ALL(&h, PROLOGUE, HEAD(6, 2, 1 | UINT64_C(2) << 8), 0xabc);
 	ck_assert_uint_eq(h.faults, 0);
@@ -196,7 +199,8 @@ static const struct {
 	uint64_t words[6];
 	size_t count;
 } faulty[] = {
-	{FXT_FAULT_RECORD_SIZE, 0, {EVENT(3, 0, 0, 1, 1, 2), 5, 6}, 3},
+	{FXT_FAULT_APPENDED, 0, {EVENT(3, 0, 0, 1, 1, 2), 5, 6}, 3},
+	{FXT_FAULT_RECORD_SIZE, 0, {HEAD(3, 2, 7), 5}, 2},
 	{FXT_FAULT_NO_TRAILING_WORD, 0, {EVENT(2, 4, 0, 1, 1, 2), 5}, 2},
 	{FXT_FAULT_COMPLETE_BACKWARDS, 0, {EVENT(3, 4, 0, 1, 1, 2), 5, 4}, 3},
 	{FXT_FAULT_STRING_UNREGISTERED, 16, {EVENT(2, 0, 0, 1, 9, 2), 5}, 2},

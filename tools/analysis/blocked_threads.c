@@ -20,7 +20,7 @@ void fxt_blocked_threads_take(struct fxt_blocked_threads *b, struct fxt_reader *
 	uint32_t thread;
 	bool fresh;
 
-	if (rec->type == FXT_RECORD_SCHEDULING && rec->subtype == FXT_SCHEDULING_SWITCH && rec->id)
+	if (rec->type == FXT_RECORD_SCHEDULING && rec->subtype != FXT_SCHEDULING_WAKEUP && rec->id)
 		fxt_map_put(&b->left, rec->id, 0, &fresh)->value[0] = at_ns;
 	if (rec->type != FXT_RECORD_EVENT || rec->subtype != FXT_EVENT_INSTANT ||
 	    !fxt_text_is(&rec->category, "kernel") || !fxt_text_is(&rec->name, "blocked"))

@@ -264,6 +264,18 @@ void fxt_overview_count(struct fxt_overview *o, uint32_t category, uint32_t thre
 	count_thread(o, thread, events);
 }
 
+bool fxt_overview_is_foreign(const struct fxt_overview *o, const struct fxt_reader *r)
+{
+	for (const struct fxt_slot *s = fxt_map_next(&o->own, NULL); s; s = fxt_map_next(&o->own, s)) {
+		const struct fxt_provider *p = r->providers[s->a];
+
+		if (p->announced && !fxt_provider_is_kernel(p) && p->id != (uint32_t)s->value[0] &&
+		    p->id != fxt_number(r, s->value[0]))
+			return true;
+	}
+	return false;
+}
+
 void fxt_overview_mention(struct fxt_overview *o, uint32_t thread)
 {
 	o->thread_events = fxt_reach(o->thread_events, &o->thread_capacity, &o->thread_count, thread,

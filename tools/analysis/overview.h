@@ -24,7 +24,7 @@ struct fxt_overview {
 	size_t category_count, category_capacity;
 	uint64_t *thread_events;        /* by thread */
 	size_t thread_count, thread_capacity;
-	struct fxt_map own;             /* provider -> its process */
+	struct fxt_map own;             /* provider's index -> its process */
 	struct fxt_map foreign;         /* thread -> its events that another process has written */
 	size_t silent;                  /* processes that have recorded nothing, of which the kernel tells */
 	/* Thread, of those with lifetimes -> how many these are: the kernel uses a thread's number again. */
@@ -101,6 +101,9 @@ uint64_t fxt_overview_lives(const struct fxt_overview *o, uint32_t thread);
 size_t fxt_overview_threads(const struct fxt_overview *o, const struct fxt_reader *r);
 /* Returns the number of programs' processes that have threads with events, or a name. */
 size_t fxt_overview_processes(const struct fxt_overview *o, const struct fxt_reader *r);
+/* Returns whether another tracer wrote the trace, whose providers are no programs. Each provider of ours is a
+ * program, has the number of its process, and names it. */
+bool fxt_overview_is_foreign(const struct fxt_overview *o, const struct fxt_reader *r);
 /* Takes what the kernel tells of threads, after all records: those that count are mentioned. The processes of
  * which the trace had no event before have recorded nothing, and are counted in `silent`. */
 void fxt_overview_witnessed(struct fxt_overview *o, struct fxt_reader *r, const struct fxt_witnessed *w);

@@ -67,7 +67,8 @@ void fxt_processor_time_take(struct fxt_processor_time *p, struct fxt_reader *r,
 	switch (rec->type) {
 	case FXT_RECORD_EVENT: take_event(p, r, rec); break;
 	case FXT_RECORD_SCHEDULING:
-		if (rec->subtype == FXT_SCHEDULING_SWITCH)
+		p->is_foreign |= !fxt_provider_is_kernel(rec->provider);
+		if (rec->subtype != FXT_SCHEDULING_WAKEUP)
 			fxt_switch_times_switch(&p->switches, rec);
 		break;
 	case FXT_RECORD_USERSPACE_OBJECT:
@@ -110,7 +111,8 @@ static void sum_threads(struct fxt_processor_time *p, const struct fxt_reader *r
 		const struct fxt_switch_sums *times = NULL;
 
 		/* The agent makes tasks of its own for a moment, which are none of the program's threads. */
-		if (!samples[i] && !has_events(o, i) && fxt_map_find(&traced, r->threads[i].pid, 0))
+		if (!p->is_foreign && !samples[i] && !has_events(o, i) &&
+		    fxt_map_find(&traced, r->threads[i].pid, 0))
 			continue;
 
 		/* Without switches nobody has said that a thread which ran once did not go on. */

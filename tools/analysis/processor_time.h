@@ -34,6 +34,7 @@ struct fxt_processor_process {
 struct fxt_processor_time {
 	struct fxt_call_tree tree;
 	struct fxt_switch_times switches;
+	bool is_foreign;                /* another tracer wrote the switches */
 	uint64_t hz;                    /* a sample stands for a second by this; 0: not known */
 	bool kernel_not_sampled;        /* time in the kernel has no samples */
 	uint64_t kernel_samples;        /* samples that were taken in the kernel */

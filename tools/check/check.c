@@ -29,14 +29,20 @@ const char *const fxt_noted_text[FXT_NOTED_COUNT] = {
 	[FXT_NOTED_APPENDED_ZEROS] = "events with appended zero words",
 	[FXT_NOTED_UNKNOWN_RECORDS] = "records of unknown types",
 	[FXT_NOTED_BUFFER_FULL] = "notices that a buffer was full",
+	[FXT_NOTED_PROVIDER_EVENTS] = "provider events of other kinds",
 	[FXT_NOTED_TORN_BYTES] = "bytes of a torn last record",
 };
+
+bool fxt_check_counts(const struct fxt_check *c, enum fxt_fault fault)
+{
+	return !c->options.format || fxt_fault_severity[fault] != FXT_PROFILE;
+}
 
 static void note_violation(struct fxt_check *c, enum fxt_fault fault, uint64_t offset, const char *detail)
 {
 	struct fxt_violation *v = &c->violations[fault];
 
-	c->violation_count++;
+	c->violation_count += fxt_check_counts(c, fault);
 	if (v->count++ && offset >= v->offset)
 		return;
 	v->offset = offset;
@@ -87,7 +93,8 @@ static void take(struct fxt_check *c, const struct fxt_record *rec)
 	else if (rec->type == FXT_RECORD_EVENT)
 		take_event(c, rec);
 	else if (rec->type == FXT_RECORD_METADATA && rec->subtype == FXT_METADATA_PROVIDER_EVENT)
-		c->noted[FXT_NOTED_BUFFER_FULL]++;
+		c->noted[rec->extra == FXT_PROVIDER_EVENT_BUFFER_FULL ? FXT_NOTED_BUFFER_FULL
+								      : FXT_NOTED_PROVIDER_EVENTS]++;
 	if (rec->timed && rec->known) {
 		uint64_t from = fxt_ns(rec->provider, rec->ticks), to = from;
 
@@ -177,8 +184,9 @@ static void print_violations(const struct fxt_check *c, FILE *out)
 		if (v->count == 0)
 			continue;
 		detail = fxt_printable(&raw, 60, false);
-		fprintf(out, "  %10s x %s, first at byte %" PRIu64 "%s%s\n", fxt_count(v->count).text,
-			fxt_fault_text[i], v->offset, *detail ? ": " : "", detail);
+		fprintf(out, "  %10s x %s, first at byte %" PRIu64 "%s%s%s\n", fxt_count(v->count).text,
+			fxt_fault_text[i], v->offset, *detail ? ": " : "", detail,
+			fxt_check_counts(c, (enum fxt_fault)i) ? "" : " (no violation of the format)");
 		free(detail);
 	}
 }
@@ -222,6 +230,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 't': in->options.allow_tail = true; return 0;
 	case 'r': in->options.ring = true; return 0;
 	case 'c': in->options.copy = true; return 0;
+	case 'f': in->options.format = true; return 0;
 	case 'j': in->options.json = true; return 0;
 	case ARGP_KEY_ARG:
 		in->paths = fxt_grow(in->paths, &in->capacity, in->count + 1, sizeof(char *));
@@ -263,6 +272,10 @@ int fxt_command_check(int argc, char **argv)
 		{"copy", 'c', 0, 0,
 		 "The file was copied while the program ran: a call may be in it both as still "
 		 "open and as complete",
+		 0},
+		{"format", 'f', 0, 0,
+		 "What the format allows and some viewer draws wrongly is noted, not a violation: for traces "
+		 "of other writers",
 		 0},
 		FXT_JSON_OPTION,
 		{0},

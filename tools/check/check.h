@@ -23,6 +23,8 @@ struct fxt_check_options {
 	/* an async or flow end whose begin a ring overwrote is noted and no violation */
 	bool ring;
 	bool copy;              /* this copies a live file, so a call may be there both open and complete */
+	/* only what the format forbids is a violation, and not what viewers draw wrongly (FXT_PROFILE) */
+	bool format;
 	bool json;
 	/* the most events of one stretch of time; 0: a quarter of a million. Only tests set it. */
 	uint64_t most_events;
@@ -97,6 +99,7 @@ enum fxt_noted {
 	FXT_NOTED_APPENDED_ZEROS,
 	FXT_NOTED_UNKNOWN_RECORDS,
 	FXT_NOTED_BUFFER_FULL,
+	FXT_NOTED_PROVIDER_EVENTS,
 	FXT_NOTED_TORN_BYTES,
 	FXT_NOTED_COUNT
 };
@@ -110,8 +113,8 @@ struct fxt_violation {
 struct fxt_check {
 	struct fxt_check_options options;
 	struct fxt_reader *r;
-	struct fxt_violation violations[FXT_FAULT_COUNT];
-	uint64_t violation_count;
+	struct fxt_violation violations[FXT_FAULT_COUNT];       /* those of viewers' rules, too */
+	uint64_t violation_count;               /* without what the options say is none */
 	uint64_t noted[FXT_NOTED_COUNT];
 	uint64_t records, events, first_ns, last_ns;
 	struct fxt_track *tracks;               /* by thread */
@@ -132,7 +135,9 @@ void fxt_check_print(const struct fxt_check *c, const char *path, FILE *out);
 
 /* -- Between the files of check ------------------------------------------------------------------- */
 
-/* check.c: counts a violation, which the record at `offset` shows. */
+/* check.c: returns whether such a fault counts as a violation. */
+bool fxt_check_counts(const struct fxt_check *c, enum fxt_fault fault);
+/* Counts a violation, which the record at `offset` shows. */
 void fxt_check_bad(struct fxt_check *c, enum fxt_fault fault, uint64_t offset, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 /* Returns the track of the thread. */

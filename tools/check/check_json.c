@@ -6,13 +6,14 @@
 #include "check.h"
 #include "tools/printing/json.h"
 
-static void put_violations(struct fxt_json *j, const struct fxt_check *c)
+/* Puts the faults that count as violations, or those that do not. */
+static void put_faults(struct fxt_json *j, const struct fxt_check *c, bool are_violations)
 {
-	fxt_json_object(j, "violations");
+	fxt_json_object(j, are_violations ? "violations" : "allowed");
 	for (int i = 0; i < FXT_FAULT_COUNT; i++) {
 		const struct fxt_violation *v = &c->violations[i];
 
-		if (v->count == 0)
+		if (v->count == 0 || fxt_check_counts(c, (enum fxt_fault)i) != are_violations)
 			continue;
 		fxt_json_object(j, fxt_fault_text[i]);
 		fxt_json_u64(j, "count", v->count);
@@ -33,7 +34,9 @@ void fxt_check_json(const struct fxt_check *c, const char *path, FILE *out)
 	fxt_json_u64(&j, "records", c->records);
 	fxt_json_u64(&j, "events", c->events);
 	fxt_json_bool(&j, "ok", c->violation_count == 0);
-	put_violations(&j, c);
+	put_faults(&j, c, true);
+	if (c->options.format)
+		put_faults(&j, c, false);
 	fxt_json_object(&j, "noted");
 	for (int i = 0; i < FXT_NOTED_COUNT; i++) {
 		if (c->noted[i])

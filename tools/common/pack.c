@@ -14,11 +14,87 @@
 
 #include "message.h"
 
-bool fxt_is_packed(const unsigned char *data, size_t bytes)
+#include <zlib.h>
+
+enum {
+	READ_BYTES = 1 << 20,
+	MOST_TIMES = 4096,              /* a file that unpacks to more times its size is refused */
+};
+
+static bool is_zstd(const unsigned char *data, size_t bytes)
 {
 	static const unsigned char magic[] = {0x28, 0xb5, 0x2f, 0xfd};
 
 	return bytes >= sizeof(magic) && memcmp(data, magic, sizeof(magic)) == 0;
+}
+
+bool fxt_is_packed(const unsigned char *data, size_t bytes)
+{
+	static const unsigned char gzip[] = {0x1f, 0x8b};
+
+	return is_zstd(data, bytes) || (bytes >= sizeof(gzip) && memcmp(data, gzip, sizeof(gzip)) == 0);
+}
+
+static bool write_all(int fd, const unsigned char *data, size_t bytes)
+{
+	while (bytes) {
+		ssize_t n = write(fd, data, bytes);
+
+		if (n < 0 && errno != EINTR)
+			return false;
+		if (n > 0) {
+			data += n;
+			bytes -= (size_t)n;
+		}
+	}
+	return true;
+}
+
+/* What unpacks a file, block by block. */
+struct unpacker {
+	unsigned char *out;             /* READ_BYTES, which go to the descriptor `to` */
+	int to;
+	uint64_t total, most;           /* bytes that were unpacked, and that may be */
+};
+
+/* Writes what was unpacked. Returns NULL, or what is wrong. */
+static const char *put_out(struct unpacker *u, size_t bytes)
+{
+	u->total += bytes;
+	if (u->total > u->most)
+		return "it unpacks to far more than a trace would";
+	return write_all(u->to, u->out, bytes) ? NULL : strerror(errno);
+}
+
+/* Unpacks all that `from` has in gzip's format. Returns NULL, or what is wrong. */
+static const char *unpack_gzip(struct unpacker *u, int from, unsigned char *in)
+{
+	enum { GZIP = 15 + 16 };        /* see inflateInit2() */
+	z_stream stream = {0};
+	const char *wrong = NULL;
+	int result = Z_OK;
+	ssize_t n = 0;
+
+	if (inflateInit2(&stream, GZIP) != Z_OK)
+		return strerror(ENOMEM);
+	while (!wrong && (n = read(from, in, READ_BYTES)) > 0) {
+		stream.next_in = in;
+		stream.avail_in = (unsigned)n;
+		do {
+			/* A file may have several parts, one after the other. */
+			if (result == Z_STREAM_END)
+				inflateReset(&stream);
+			stream.next_out = u->out;
+			stream.avail_out = READ_BYTES;
+			result = inflate(&stream, Z_NO_FLUSH);
+			if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR)
+				wrong = stream.msg ? "it is damaged" : zError(result);
+			else
+				wrong = put_out(u, READ_BYTES - stream.avail_out);
+		} while (!wrong && (stream.avail_in || stream.avail_out == 0));
+	}
+	inflateEnd(&stream);
+	return wrong ? wrong : n < 0 ? strerror(errno) : NULL;
 }
 
 #ifdef HAVE_ZSTD
@@ -26,8 +102,6 @@ bool fxt_is_packed(const unsigned char *data, size_t bytes)
 
 enum {
 	LEVEL = 1,                      /* the fastest of the usual ones */
-	READ_BYTES = 1 << 20,
-	MOST_TIMES = 4096,              /* a file that unpacks to more times its size is refused */
 	/* the seekable format: a frame that others skip, two sizes for each frame, and a footer */
 	SKIPPABLE = 0x184d2a5e,
 	HEAD_BYTES = 8,
@@ -109,21 +183,6 @@ const unsigned char *fxt_pack_table(struct fxt_pack *p, size_t *bytes)
 	return p->table;
 }
 
-static bool write_all(int fd, const unsigned char *data, size_t bytes)
-{
-	while (bytes) {
-		ssize_t n = write(fd, data, bytes);
-
-		if (n < 0 && errno != EINTR)
-			return false;
-		if (n > 0) {
-			data += n;
-			bytes -= (size_t)n;
-		}
-	}
-	return true;
-}
-
 static bool pack_all(struct fxt_pack *p, int from, int to, unsigned char *block)
 {
 	const unsigned char *frame;
@@ -153,70 +212,25 @@ bool fxt_pack_file(int from, int to)
 	return ok;
 }
 
-/* Opens a file without a name, for as long as it is used. */
-static int open_nameless(void)
+/* Unpacks all that `from` has in zstd's format. Returns NULL, or what is wrong. */
+static const char *unpack_zstd(struct unpacker *u, int from, unsigned char *in)
 {
-	const char *directory = getenv("TMPDIR");
-	char *name;
-	int fd = open(directory && *directory ? directory : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-
-	if (fd >= 0)
-		return fd;
-	name = fxt_format("%s/fxt.XXXXXX", directory && *directory ? directory : "/tmp");
-	fd = mkostemp(name, O_CLOEXEC);
-	if (fd >= 0)
-		unlink(name);
-	free(name);
-	return fd;
-}
-
-/* Unpacks all that `from` has. Returns NULL, or what is wrong. */
-static const char *unpack(ZSTD_DCtx *context, int from, int to, uint64_t most)
-{
-	unsigned char *in = fxt_alloc(READ_BYTES, 1), *out = fxt_alloc(READ_BYTES, 1);
+	ZSTD_DCtx *context = ZSTD_createDCtx();
 	const char *wrong = NULL;
-	uint64_t total = 0;
-	ssize_t n;
+	ssize_t n = 0;
 
 	while (!wrong && (n = read(from, in, READ_BYTES)) > 0) {
 		ZSTD_inBuffer input = {in, (size_t)n, 0};
 
 		while (!wrong && input.pos < input.size) {
-			ZSTD_outBuffer output = {out, READ_BYTES, 0};
+			ZSTD_outBuffer output = {u->out, READ_BYTES, 0};
 			size_t result = ZSTD_decompressStream(context, &output, &input);
 
-			total += output.pos;
-			if (ZSTD_isError(result))
-				wrong = ZSTD_getErrorName(result);
-			else if (total > most)
-				wrong = "it unpacks to far more than a trace would";
-			else if (!write_all(to, out, output.pos))
-				wrong = strerror(errno);
+			wrong = ZSTD_isError(result) ? ZSTD_getErrorName(result) : put_out(u, output.pos);
 		}
 	}
-	free(in);
-	free(out);
-	return wrong ? wrong : n < 0 ? strerror(errno) : NULL;
-}
-
-int fxt_unpack(int fd, const char *path)
-{
-	ZSTD_DCtx *context = ZSTD_createDCtx();
-	struct stat status;
-	const char *wrong;
-	int to = open_nameless();
-
-	if (to < 0 || fstat(fd, &status) != 0 || lseek(fd, 0, SEEK_SET) != 0)
-		wrong = strerror(errno);
-	else
-		wrong = unpack(context, fd, to, (uint64_t)status.st_size * MOST_TIMES);
 	ZSTD_freeDCtx(context);
-	if (!wrong)
-		return to;
-	fxt_error(path, "cannot be unpacked: %s", wrong);
-	if (to >= 0)
-		close(to);
-	return -1;
+	return wrong ? wrong : n < 0 ? strerror(errno) : NULL;
 }
 #else
 struct fxt_pack *fxt_pack_new(size_t most)
@@ -257,10 +271,53 @@ bool fxt_pack_file(int from, int to)
 	return false;
 }
 
-int fxt_unpack(int fd, const char *path)
+static const char *unpack_zstd(struct unpacker *u, int from, unsigned char *in)
 {
-	(void)fd;
-	fxt_error(path, "is compressed, and fxt was built without zstd");
-	return -1;
+	(void)u;
+	(void)from;
+	(void)in;
+	return "fxt was built without zstd";
 }
 #endif
+
+/* Opens a file without a name, for as long as it is used. */
+static int open_nameless(void)
+{
+	const char *directory = getenv("TMPDIR");
+	char *name;
+	int fd = open(directory && *directory ? directory : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	if (fd >= 0)
+		return fd;
+	name = fxt_format("%s/fxt.XXXXXX", directory && *directory ? directory : "/tmp");
+	fd = mkostemp(name, O_CLOEXEC);
+	if (fd >= 0)
+		unlink(name);
+	free(name);
+	return fd;
+}
+
+int fxt_unpack(int fd, const char *path)
+{
+	struct unpacker u = {.out = fxt_alloc(READ_BYTES, 1), .to = open_nameless()};
+	unsigned char *in = fxt_alloc(READ_BYTES, 1), begin[4];
+	struct stat status;
+	const char *wrong;
+	ssize_t n;
+
+	if (u.to < 0 || fstat(fd, &status) != 0 || (n = pread(fd, begin, sizeof(begin), 0)) < 0 ||
+	    lseek(fd, 0, SEEK_SET) != 0) {
+		wrong = strerror(errno);
+	} else {
+		u.most = (uint64_t)status.st_size * MOST_TIMES;
+		wrong = is_zstd(begin, (size_t)n) ? unpack_zstd(&u, fd, in) : unpack_gzip(&u, fd, in);
+	}
+	free(u.out);
+	free(in);
+	if (!wrong)
+		return u.to;
+	fxt_error(path, "cannot be unpacked: %s", wrong);
+	if (u.to >= 0)
+		close(u.to);
+	return -1;
+}

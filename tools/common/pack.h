@@ -1,6 +1,7 @@
 /* Compressed files: zstd frames that are complete by themselves, and a table of them at the end (the
  * seekable format of the zstd project). So a reader may begin at any frame, and zstd(1) reads the whole. fxt
- * may be built without zstd; then FXT_CAN_PACK is false, and the functions do nothing of use.
+ * may be built without zstd; then FXT_CAN_PACK is false, and the functions that pack do nothing of use. What
+ * others have packed in gzip's format is unpacked as well.
  */
 #ifndef FXT_TOOLS_PACK_H
 #define FXT_TOOLS_PACK_H

@@ -25,6 +25,8 @@ const char *fxt_record_word(const struct fxt_record *rec)
 	case FXT_RECORD_METADATA:
 		if (rec->subtype == FXT_METADATA_FILLER)
 			return "filler";
+		if (rec->subtype == FXT_METADATA_TRACE_INFO && rec->header != FXT_MAGIC_RECORD)
+			return "trace-info";
 		return rec->subtype <= FXT_METADATA_TRACE_INFO ? metadata[rec->subtype] : "metadata";
 	case FXT_RECORD_INITIALIZATION: return "init";
 	case FXT_RECORD_STRING: return "string";
@@ -110,7 +112,10 @@ static void put_event(const struct fxt_reader *r, const struct fxt_record *rec,
 	} else {
 		put_plain(out, &rec->name);
 	}
-	if (rec->subtype == FXT_EVENT_DURATION_COMPLETE && rec->extra >= rec->ticks)
+	if (rec->subtype == FXT_EVENT_DURATION_COMPLETE && rec->extra < rec->ticks)
+		fprintf(out, "  ends %s before it starts", fxt_duration(fxt_ns(rec->provider, rec->ticks) -
+									fxt_ns(rec->provider, rec->extra)).text);
+	else if (rec->subtype == FXT_EVENT_DURATION_COMPLETE)
 		fprintf(out, "  %s", fxt_duration(fxt_ns(rec->provider, rec->extra) -
 						  fxt_ns(rec->provider, rec->ticks)).text);
 	else if (rec->has_extra)
@@ -140,8 +145,11 @@ static void put_scheduling(const struct fxt_reader *r, const struct fxt_record *
 
 static void put_metadata(const struct fxt_record *rec, FILE *out)
 {
-	if (rec->subtype == FXT_METADATA_TRACE_INFO)
+	if (rec->subtype == FXT_METADATA_TRACE_INFO) {
+		if (rec->header != FXT_MAGIC_RECORD)
+			fprintf(out, "type %" PRIu64, fxt_get_trace_info_type(rec->header));
 		return;
+	}
 	if (!rec->known) {
 		fprintf(out, "type %u, %" PRIu64 " bytes", rec->subtype, rec->words * FXT_WORD_BYTES);
 		return;
@@ -151,8 +159,10 @@ static void put_metadata(const struct fxt_record *rec, FILE *out)
 		fputc(' ', out);
 		put_quoted(out, &rec->name);
 	} else if (rec->subtype == FXT_METADATA_PROVIDER_EVENT) {
-		fprintf(out, " %s",
-			rec->extra == FXT_PROVIDER_EVENT_BUFFER_FULL ? "buffer full" : "unknown event");
+		if (rec->extra == FXT_PROVIDER_EVENT_BUFFER_FULL)
+			fputs(" buffer full", out);
+		else
+			fprintf(out, " unknown event %" PRIu64, rec->extra);
 	}
 }
 

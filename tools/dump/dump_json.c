@@ -13,12 +13,12 @@
 
 static void put_thread(struct fxt_json *j, const struct fxt_reader *r, uint32_t thread)
 {
-	const struct fxt_trace_thread *t = &r->threads[thread];
+	struct fxt_text name = fxt_thread_name(r, thread);
 
-	fxt_json_u64(j, "pid", t->pid);
-	fxt_json_u64(j, "tid", t->tid);
-	if (t->name.bytes)
-		fxt_json_text(j, "thread", &t->name);
+	fxt_json_u64(j, "pid", r->threads[thread].pid);
+	fxt_json_u64(j, "tid", r->threads[thread].tid);
+	if (name.bytes)
+		fxt_json_text(j, "thread", &name);
 }
 
 static void put_arguments(struct fxt_json *j, const struct fxt_record *rec)
@@ -73,9 +73,9 @@ static void put_event(struct fxt_json *j, const struct fxt_reader *r, const stru
 		fxt_json_string(j, "demangled", demangled);
 	put_arguments(j, rec);
 	put_objects(j, r, rec, objects);
-	if (rec->subtype == FXT_EVENT_DURATION_COMPLETE && rec->extra >= rec->ticks)
-		fxt_json_u64(j, "duration",
-			     fxt_ns(rec->provider, rec->extra) - fxt_ns(rec->provider, rec->ticks));
+	if (rec->subtype == FXT_EVENT_DURATION_COMPLETE)
+		fxt_json_i64(j, "duration",
+			     (int64_t)(fxt_ns(rec->provider, rec->extra) - fxt_ns(rec->provider, rec->ticks)));
 	else if (rec->has_extra)
 		put_id(j, "%" PRIu64, rec->extra);
 }
@@ -108,14 +108,27 @@ static void put_content(struct fxt_json *j, const struct fxt_reader *r, const st
 	case FXT_RECORD_THREAD: put_thread(j, r, rec->thread); break;
 	case FXT_RECORD_USERSPACE_OBJECT: fxt_json_u64(j, "pid", r->threads[rec->thread].pid); break;
 	case FXT_RECORD_BLOB:
-	case FXT_RECORD_LARGE: fxt_json_u64(j, "bytes", rec->blob_bytes); break;
-	case FXT_RECORD_METADATA:
-		if (rec->subtype == FXT_METADATA_TRACE_INFO)
-			return;
+		fxt_json_u64(j, "blob_type", rec->subtype);
+		fxt_json_u64(j, "bytes", rec->blob_bytes);
 		break;
+	case FXT_RECORD_LARGE:
+		if (rec->timed)
+			put_thread(j, r, rec->thread);
+		fxt_json_text(j, "category", &rec->category);
+		fxt_json_u64(j, "bytes", rec->blob_bytes);
+		break;
+	case FXT_RECORD_METADATA:
+		if (rec->subtype == FXT_METADATA_TRACE_INFO) {
+			if (rec->header != FXT_MAGIC_RECORD)
+				fxt_json_u64(j, "info", fxt_get_trace_info_type(rec->header));
+			return;
+		}
+		if (rec->subtype == FXT_METADATA_PROVIDER_EVENT)
+			fxt_json_u64(j, "event", rec->extra);
+		break;
+	case FXT_RECORD_KERNEL_OBJECT: fxt_json_u64(j, "object_type", rec->subtype); break;
 	case FXT_RECORD_INITIALIZATION:
-	case FXT_RECORD_STRING:
-	case FXT_RECORD_KERNEL_OBJECT: break;
+	case FXT_RECORD_STRING: break;
 	}
 	if (rec->type == FXT_RECORD_USERSPACE_OBJECT)
 		put_id(j, "0x%" PRIx64, rec->id);

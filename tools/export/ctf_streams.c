@@ -47,7 +47,8 @@ int32_t fxt_ctf_number(struct fxt_ctf *c, uint64_t koid)
 static void make_context(struct fxt_ctf *c, uint32_t thread)
 {
 	const struct fxt_trace_thread *t = &c->reader->threads[thread];
-	struct fxt_text name = t->name.bytes ? t->name : fxt_process_name(c->reader, t->pid);
+	struct fxt_text own = fxt_thread_name(c->reader, thread),
+			name = own.bytes ? own : fxt_process_name(c->reader, t->pid);
 	struct fxt_ctf_bytes out = {0};
 
 	fxt_ctf_put_u32(&out, (uint32_t)fxt_ctf_number(c, t->pid));

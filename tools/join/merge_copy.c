@@ -12,6 +12,7 @@
 #include "tools/analysis/demangle.h"
 #include "tools/perfetto/perfetto_blob.h"
 #include "tools/reading/reader_internal.h"
+#include "writer/fxt_encode.h"
 
 /* About WRITE_BYTES are written by one call, while the processor's caches still have them: with writes of a
  * megabyte the kernel took up to six times as long. */
@@ -107,6 +108,23 @@ static bool is_replaced(const struct fxt_merge *m, const struct fxt_record *rec)
 	return (m->profile.is_on || m->lacks_perfetto) && fxt_perfetto_is_own(rec);
 }
 
+/* In `ids` this stands for the provider of records before any provider's. No provider has this id. */
+static const uint32_t UNNAMED = UINT32_MAX;
+
+/* Another tracer may leave records of a provider that is not named: no part before must lend it its rate. */
+static bool put_unnamed(struct fxt_merge *m, struct fxt_map *ids)
+{
+	uint64_t words[FXT_WORD_BYTES];
+	bool fresh;
+	struct fxt_slot *s = fxt_map_put(ids, UNNAMED, 0, &fresh);
+
+	m->as_it_is = false;
+	s->value[0] = m->next_id++;
+	fxt_map_put(&m->provider_ids, s->value[0], 0, &fresh);
+	return fxt_merge_put_words(m, words, fxt_encode_provider_info(words, FXT_WORD_BYTES,
+								      (uint32_t)s->value[0], "unnamed", 7));
+}
+
 /* -- Copying --------------------------------------------------------------------------------------- */
 
 bool fxt_merge_copy(struct fxt_merge *m, struct fxt_map *ids, const struct fxt_reader *r,
@@ -121,6 +139,9 @@ bool fxt_merge_copy(struct fxt_merge *m, struct fxt_map *ids, const struct fxt_r
 	if (rec->damaged || is_older_name(m, rec) || is_replaced(m, rec) ||
 	    (rec->type == FXT_RECORD_METADATA && !is_provider_record(rec)))
 		return true;
+	if (!rec->provider->announced && !is_provider_record(rec) && !fxt_map_find(ids, UNNAMED, 0) &&
+	    !put_unnamed(m, ids))
+		return false;
 	if (is_provider_record(rec)) {
 		uint32_t becomes = fxt_merge_unique_id(m, ids, (uint32_t)rec->id);
 		uint64_t header = htole64(with_provider(rec->header, becomes));

@@ -293,7 +293,8 @@ char *fxt_thread_label(const struct fxt_reader *r, uint32_t thread, bool with_pr
 {
 	const struct fxt_trace_thread *t = &r->threads[thread];
 	struct fxt_text process = fxt_process_name(r, t->pid);
-	char *name = fxt_printable(&t->name, 32, false);
+	struct fxt_text own = fxt_thread_name(r, thread);
+	char *name = fxt_printable(&own, 32, false);
 	char *label;
 
 	if (!with_process) {

@@ -218,9 +218,10 @@ void fxt_trace_close(struct fxt_trace_file *f)
 int fxt_trace_verdict(const struct fxt_trace_file *f, const struct fxt_reader *r)
 {
 	if (r->damaged_records)
-		fxt_error(f->path, "%" PRIu64 " damaged record%s, the first at byte %" PRIu64 ": %s",
+		fxt_error(f->path, "%" PRIu64 " damaged record%s, the first at byte %" PRIu64 ": %s%s%s",
 			  r->damaged_records, r->damaged_records == 1 ? "" : "s", r->first_fault_offset,
-			  fxt_fault_text[r->first_fault]);
+			  fxt_fault_text[r->first_fault], *r->first_fault_detail ? ": " : "",
+			  r->first_fault_detail);
 	if (r->stop == FXT_STOP_SIZE_ZERO)
 		fxt_error(f->path,
 			  "record of size 0 at byte %" PRIu64 ": nothing after it can be read (%" PRIu64

@@ -9,10 +9,8 @@
 
 #include "reader_internal.h"
 
-static const bool is_structural[FXT_FAULT_COUNT] = {
-#define STRUCTURAL true
-#define COSMETIC false
-#define FAULT_SEVERITY(name, severity, text) [FXT_FAULT_##name] = severity,
+const enum fxt_severity fxt_fault_severity[FXT_FAULT_COUNT] = {
+#define FAULT_SEVERITY(name, severity, text) [FXT_FAULT_##name] = FXT_##severity,
 	FXT_FAULTS(FAULT_SEVERITY)
 };
 
@@ -49,20 +47,21 @@ void fxt_fault(struct fxt_decoder *d, enum fxt_fault fault, uint64_t offset, con
 	char detail[160];
 	va_list ap;
 
-	if (is_structural[fault])
+	if (fxt_fault_severity[fault] == FXT_STRUCTURAL)
 		d->rec->damaged = true;
 	if (r->muted)
-		return;
-	if (is_structural[fault] && r->damaged_records == 0 && r->first_fault_offset == 0) {
-		r->first_fault = fault;
-		r->first_fault_offset = offset;
-	}
-	if (!r->on_fault)
 		return;
 	va_start(ap, format);
 	vsnprintf(detail, sizeof(detail), format, ap);
 	va_end(ap);
-	r->on_fault(r->fault_context, fault, offset, detail);
+	if (fxt_fault_severity[fault] == FXT_STRUCTURAL && r->damaged_records == 0 &&
+	    r->first_fault_offset == 0) {
+		r->first_fault = fault;
+		r->first_fault_offset = offset;
+		snprintf(r->first_fault_detail, sizeof(r->first_fault_detail), "%s", detail);
+	}
+	if (r->on_fault)
+		r->on_fault(r->fault_context, fault, offset, detail);
 }
 
 uint64_t fxt_record_size_words(uint64_t header)

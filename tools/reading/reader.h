@@ -139,7 +139,9 @@ struct fxt_record {
 	uint64_t ticks;                 /* event, scheduling, log, large blob with metadata */
 	/* place in fxt_reader.threads, for these types; outgoing or woken thread */
 	uint32_t thread;
-	uint32_t incoming;              /* scheduling: the thread that runs now */
+	/* legacy switch: the thread that runs now. A switch of either kind has the ids of both, in `id` and
+	 * `extra` */
+	uint32_t incoming;
 	unsigned cpu, state;            /* scheduling */
 	/* string or thread index, koid, pointer, ticks per second, provider id */
 	uint64_t id;
@@ -180,6 +182,7 @@ struct fxt_reader {
 	uint64_t damaged_records;
 	enum fxt_fault first_fault;     /* the first structural fault; valid when damaged_records is not 0 */
 	uint64_t first_fault_offset;
+	char first_fault_detail[160];   /* what exactly is wrong there */
 
 	struct fxt_provider **providers;
 	size_t provider_count, provider_capacity;
@@ -189,6 +192,7 @@ struct fxt_reader {
 	size_t thread_count, thread_capacity;
 	struct fxt_map thread_by_koids;
 	struct fxt_map process_names;   /* pid -> text and its bytes */
+	struct fxt_map thread_names;    /* tid -> text and its bytes, where the process was not told */
 	/* koid of a process or thread whose number another one had before -> since when it has it, and the
 	 * koid of a thread's process (0: it is a process) */
 	struct fxt_map again;
@@ -304,6 +308,10 @@ uint32_t fxt_thread_of(struct fxt_reader *r, uint64_t pid, uint64_t tid);
 
 /* Converts a time of the provider from ticks to nanoseconds. */
 uint64_t fxt_ns(const struct fxt_provider *p, uint64_t ticks);
+
+/* Returns the name that a kernel object record gave the thread, which has a place in r->threads; empty if there
+ * is no such record. A record that does not say whose thread it is names all that have the id. */
+struct fxt_text fxt_thread_name(const struct fxt_reader *r, uint32_t thread);
 
 /* Returns the name that a kernel object record gave the process; empty if there is no such record. */
 struct fxt_text fxt_process_name(const struct fxt_reader *r, uint64_t pid);

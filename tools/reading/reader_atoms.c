@@ -29,7 +29,9 @@ struct fxt_text fxt_read_stream(struct fxt_decoder *d, uint64_t bytes, bool is_t
 
 	/* Both are whole words, so what fits unpadded fits padded; but d->at may be past d->end. */
 	if (bytes > left || d->at > d->end) {
-		fxt_fault(d, FXT_FAULT_STREAM_PAST_RECORD, from, "%" PRIu64 " bytes", bytes);
+		fxt_fault(d, FXT_FAULT_STREAM_PAST_RECORD, from,
+			  "%" PRIu64 " bytes, and %" PRIu64 " are left of the record of %" PRIu64
+			  " at byte %" PRIu64, bytes, left, d->rec->words * FXT_WORD_BYTES, d->rec->offset);
 		d->at = d->end;
 		return out;
 	}

@@ -56,6 +56,7 @@ void fxt_read_event(struct fxt_decoder *d);
 struct fxt_provider *fxt_provider_of(struct fxt_reader *r, uint32_t id);
 /* Makes a provider, also if there is one with this id. */
 struct fxt_provider *fxt_provider_new(struct fxt_reader *r, uint32_t id);
+void fxt_name_thread(struct fxt_reader *r, uint64_t tid, struct fxt_text name);
 void fxt_name_process(struct fxt_reader *r, uint64_t pid, struct fxt_text name);
 /* Takes the name of a process or thread, which may say that its number was used before. */
 void fxt_note_again(struct fxt_reader *r, const struct fxt_record *rec);

@@ -13,11 +13,17 @@ static void reserved(struct fxt_decoder *d, uint64_t bits)
 		fxt_fault(d, FXT_FAULT_RESERVED_BITS, d->rec->offset, "record type %d", (int)d->rec->type);
 }
 
+/* Examines the size of a record whose last member was read. Words may follow that member: the specification
+ * allows "appending new information to existing record types", which readers skip. */
 static void add_up(struct fxt_decoder *d)
 {
-	if (d->at != d->end)
-		fxt_fault(d, FXT_FAULT_RECORD_SIZE, d->rec->offset, "type %d: %" PRId64 " bytes over",
-			  (int)d->rec->type, (int64_t)(d->end - d->at));
+	if (d->at > d->end)
+		fxt_fault(d, FXT_FAULT_RECORD_SIZE, d->rec->offset,
+			  "type %d: %" PRIu64 " bytes, and its members have %" PRIu64, (int)d->rec->type,
+			  d->end - d->rec->offset, d->at - d->rec->offset);
+	else if (d->at < d->end && d->r->strict)
+		fxt_fault(d, FXT_FAULT_APPENDED, d->rec->offset, "type %d: %" PRIu64 " bytes over",
+			  (int)d->rec->type, d->end - d->at);
 }
 
 static void read_metadata(struct fxt_decoder *d)
@@ -118,8 +124,7 @@ static void check_counter(struct fxt_decoder *d)
 	}
 }
 
-/* Returns whether only zeros are left. The specification allows "appending new information to existing record
- * types", so zeros may follow an event's last member. */
+/* Returns whether only zeros are left. */
 static bool only_zeros_left(const struct fxt_decoder *d)
 {
 	for (uint64_t at = d->at; at < d->end; at += FXT_WORD_BYTES) {
@@ -206,7 +211,9 @@ static void read_kernel_object(struct fxt_decoder *d)
 	if (rec->subtype == FXT_OBJECT_PROCESS) {
 		fxt_name_process(d->r, rec->id, rec->name);
 	} else if (rec->subtype == FXT_OBJECT_THREAD &&
-		   fxt_argument_u64(fxt_argument(rec, "process"), &pid)) {
+		   !fxt_argument_u64(fxt_argument(rec, "process"), &pid)) {
+		fxt_name_thread(d->r, rec->id, rec->name);
+	} else if (rec->subtype == FXT_OBJECT_THREAD) {
 		rec->thread = fxt_thread_of(d->r, pid, rec->id);
 		d->r->threads[rec->thread].name = fxt_lasting_text(d->r, &rec->name);
 		d->r->threads[rec->thread].is_track = fxt_argument_u64(fxt_argument(rec, "thread"), &tid);
@@ -236,6 +243,10 @@ static void read_scheduling(struct fxt_decoder *d)
 		defined(d, rec->state);
 		rec->thread = fxt_read_thread(d, fxt_get_legacy_switch_outgoing(rec->header));
 		rec->incoming = fxt_read_thread(d, fxt_get_legacy_switch_incoming(rec->header));
+		if (rec->damaged)
+			return;
+		rec->id = d->r->threads[rec->thread].tid;
+		rec->extra = d->r->threads[rec->incoming].tid;
 		break;
 	case FXT_SCHEDULING_SWITCH:
 		rec->id = fxt_next_word(d);             /* outgoing tid */

@@ -151,26 +151,48 @@ uint32_t fxt_thread_of(struct fxt_reader *r, uint64_t pid, uint64_t tid)
 	return (uint32_t)r->thread_count++;
 }
 
-void fxt_name_process(struct fxt_reader *r, uint64_t pid, struct fxt_text name)
+static void set_name(struct fxt_reader *r, struct fxt_map *names, uint64_t id, struct fxt_text name)
 {
 	bool fresh;
 	struct fxt_slot *s;
 
 	if (name.bytes == 0)
 		return;
-	s = fxt_map_put(&r->process_names, pid, 0, &fresh);
+	s = fxt_map_put(names, id, 0, &fresh);
 	s->value[0] = (uint64_t)(uintptr_t)fxt_lasting_text(r, &name).text;
 	s->value[1] = name.bytes;
 }
 
-struct fxt_text fxt_process_name(const struct fxt_reader *r, uint64_t pid)
+static struct fxt_text name_of(const struct fxt_map *names, uint64_t id)
 {
-	const struct fxt_slot *s = fxt_map_find(&r->process_names, pid, 0);
+	const struct fxt_slot *s = fxt_map_find(names, id, 0);
 
 	if (!s)
 		return (struct fxt_text){.text = ""};
 	return (struct fxt_text){.text = (const char *)(uintptr_t)s->value[0],
 				 .bytes = (uint32_t)s->value[1]};
+}
+
+void fxt_name_process(struct fxt_reader *r, uint64_t pid, struct fxt_text name)
+{
+	set_name(r, &r->process_names, pid, name);
+}
+
+struct fxt_text fxt_process_name(const struct fxt_reader *r, uint64_t pid)
+{
+	return name_of(&r->process_names, pid);
+}
+
+void fxt_name_thread(struct fxt_reader *r, uint64_t tid, struct fxt_text name)
+{
+	set_name(r, &r->thread_names, tid, name);
+}
+
+struct fxt_text fxt_thread_name(const struct fxt_reader *r, uint32_t thread)
+{
+	const struct fxt_trace_thread *t = &r->threads[thread];
+
+	return t->name.bytes ? t->name : name_of(&r->thread_names, t->tid);
 }
 
 static void free_threads(struct fxt_provider *p)
@@ -200,6 +222,7 @@ void fxt_tables_free(struct fxt_reader *r)
 	fxt_map_free(&r->provider_by_id);
 	fxt_map_free(&r->thread_by_koids);
 	fxt_map_free(&r->process_names);
+	fxt_map_free(&r->thread_names);
 	fxt_map_free(&r->again);
 }
 

@@ -432,7 +432,8 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 		fxt_wall_clock_take(&report->wall_clock, r, &rec);
 		if (!rec.known || rec.damaged)
 			continue;
-		if (fxt_provider_is_kernel(rec.provider)) {
+		/* Other tracers have providers of their own for what the kernel told. */
+		if (fxt_provider_is_kernel(rec.provider) || rec.type == FXT_RECORD_SCHEDULING) {
 			take_kernel(report, &rec);
 			continue;
 		}

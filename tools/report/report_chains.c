@@ -59,8 +59,9 @@ static uint64_t mix(uint64_t a, uint64_t b)
 static uint64_t kind_of(struct fxt_reader *r, uint32_t thread)
 {
 	const struct fxt_trace_thread *t = &r->threads[thread];
+	struct fxt_text name = fxt_thread_name(r, thread);
 
-	return mix(fxt_symbol(r, &t->name), t->tid == t->pid);
+	return mix(fxt_symbol(r, &name), t->tid == t->pid);
 }
 
 static struct fxt_chain_thread *thread_of(struct fxt_chains *c, uint32_t thread)

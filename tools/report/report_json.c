@@ -26,16 +26,33 @@ static void put_demangled(struct fxt_json *j, const struct fxt_reader *r, uint32
 
 /* -- The trace as a whole -------------------------------------------------------------------------- */
 
-static void put_programs(struct fxt_json *j, const struct fxt_reader *r)
+static void put_program(struct fxt_json *j, uint64_t id, const struct fxt_text *name)
+{
+	fxt_json_object(j, NULL);
+	fxt_json_u64(j, "id", id);
+	fxt_json_text(j, "name", name);
+	fxt_json_end(j);
+}
+
+static void put_processes(struct fxt_json *j, const struct fxt_reader *r)
+{
+	for (const struct fxt_slot *s = fxt_map_next(&r->process_names, NULL); s;
+	     s = fxt_map_next(&r->process_names, s)) {
+		struct fxt_text name = fxt_process_name(r, s->a);
+
+		put_program(j, s->a, &name);
+	}
+}
+
+static void put_programs(struct fxt_json *j, const struct fxt_reader *r, bool is_foreign)
 {
 	fxt_json_array(j, "programs");
-	for (size_t i = 0; i < r->provider_count; i++) {
+	if (is_foreign)
+		put_processes(j, r);
+	for (size_t i = 0; i < r->provider_count && !is_foreign; i++) {
 		if (!r->providers[i]->announced || fxt_provider_is_kernel(r->providers[i]))
 			continue;
-		fxt_json_object(j, NULL);
-		fxt_json_u64(j, "id", r->providers[i]->id);
-		fxt_json_text(j, "name", &r->providers[i]->name);
-		fxt_json_end(j);
+		put_program(j, r->providers[i]->id, &r->providers[i]->name);
 	}
 	fxt_json_end(j);
 }
@@ -147,7 +164,7 @@ static void put_trace(struct fxt_json *j, const struct fxt_report *report)
 	const struct fxt_overview *o = &report->overview;
 
 	fxt_json_object(j, "trace");
-	put_programs(j, report->r);
+	put_programs(j, report->r, fxt_overview_is_foreign(&report->overview, report->r));
 	fxt_json_u64(j, "processes", fxt_overview_processes(o, report->r));
 	fxt_json_u64(j, "recorded_nothing", o->silent);
 	fxt_json_u64(j, "threads", fxt_overview_threads(o, report->r));

@@ -10,12 +10,14 @@
 
 void fxt_report_json_thread(struct fxt_json *j, const char *key, const struct fxt_reader *r, uint32_t index)
 {
+	struct fxt_text name = fxt_thread_name(r, index);
+
 	fxt_json_object(j, key);
 	fxt_json_u64(j, "pid", fxt_number(r, r->threads[index].pid));
 	fxt_json_u64(j, "tid", fxt_number(r, r->threads[index].tid));
 	fxt_json_u64(j, "koid", r->threads[index].tid);
 	fxt_json_u64(j, "process_koid", r->threads[index].pid);
-	fxt_json_text(j, "name", &r->threads[index].name);
+	fxt_json_text(j, "name", &name);
 }
 
 static void put_not_running(struct fxt_json *j, const struct fxt_report *report,

@@ -26,7 +26,7 @@ static bool is_new_program(const struct fxt_reader *r, size_t index)
 }
 
 /* Prints the names of processes, for a trace in which no program has told anything of itself, because only
- * the kernel watched it. */
+ * the kernel watched it, or because another tracer wrote it. */
 static void print_watched(const struct fxt_reader *r, size_t processes, FILE *out)
 {
 	enum { SHOWN = 5 };
@@ -51,13 +51,13 @@ static void print_watched(const struct fxt_reader *r, size_t processes, FILE *ou
 }
 
 /* Prints the names of the programs; a single process is shown with its id. */
-static void print_programs(const struct fxt_reader *r, size_t processes, FILE *out)
+static void print_programs(const struct fxt_reader *r, bool is_foreign, size_t processes, FILE *out)
 {
 	enum { SHOWN = 5, EXAMINED = 1000 };
 	size_t different = 0;
 	uint32_t id = 0;
 
-	for (size_t i = 0; i < r->provider_count && i < EXAMINED; i++) {
+	for (size_t i = 0; i < r->provider_count && i < EXAMINED && !is_foreign; i++) {
 		char *name;
 
 		if (!is_new_program(r, i) || different++ >= SHOWN)
@@ -159,7 +159,7 @@ static void print_head(const struct fxt_report *report, bool functions_are_next,
 	size_t threads = fxt_overview_threads(o, report->r), processes = fxt_overview_processes(o, report->r);
 	char *who = fxt_processes_in_words(processes, o->silent);
 
-	print_programs(report->r, processes, out);
+	print_programs(report->r, fxt_overview_is_foreign(o, report->r), processes, out);
 	fprintf(out, "%s, %zu thread%s, %s events in %s\n", who, threads, threads == 1 ? "" : "s",
 		fxt_count(o->events).text, fxt_duration(o->events ? o->last_ns - o->first_ns : 0).text);
 	free(who);

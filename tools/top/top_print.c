@@ -87,10 +87,11 @@ static struct fxt_short signed_bytes(int64_t bytes, const char *plus)
 }
 
 /* Returns a thread in words that begin with its number, because a line may be cut. The caller frees them. */
-static char *number_and_name(const struct fxt_trace_thread *thread)
+static char *number_and_name(const struct fxt_reader *r, uint32_t thread)
 {
-	char *name = fxt_printable(&thread->name, NAME, false);
-	char *words = fxt_format("%" PRIu64 "%s%s", thread->tid, *name ? " " : "", name);
+	struct fxt_text own = fxt_thread_name(r, thread);
+	char *name = fxt_printable(&own, NAME, false);
+	char *words = fxt_format("%" PRIu64 "%s%s", r->threads[thread].tid, *name ? " " : "", name);
 
 	free(name);
 	return words;
@@ -105,7 +106,7 @@ static char *waker_of(const struct fxt_top_sums *s, const struct fxt_top_wait *w
 	if (!wait->has_waker)
 		return fxt_strdup("");
 	thread = with_process ? fxt_thread_label(s->r, wait->waker, true)
-			      : number_and_name(&s->r->threads[wait->waker]);
+			      : number_and_name(s->r, wait->waker);
 	words = fxt_format(" by %s", thread);
 	free(thread);
 	return words;
