@@ -453,7 +453,8 @@ TOOLS_LIBS = libfxttools.la libfxtwriter.la $(JANSSON_LIBS) $(LIBDW_LIBS) $(LIBE
 noinst_LTLIBRARIES += libfxttools.la
 libfxttools_la_SOURCES = $(TOOLS_SOURCES)
 libfxttools_la_CPPFLAGS = $(TOOLS_CPPFLAGS) -DFXT_LIBDIR='"$(libdir)"'
-libfxttools_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(LIBDW_CFLAGS) $(LIBELF_CFLAGS) $(ZSTD_CFLAGS) $(ZLIB_CFLAGS) \
+libfxttools_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(LIBDW_CFLAGS) $(LIBELF_CFLAGS) $(ZSTD_CFLAGS) \
+	$(ZLIB_CFLAGS) \
 	$(PROTOBUF_C_CFLAGS) $(BABELTRACE2_CFLAGS)
 
 # The messages of Perfetto that fxt writes become C.

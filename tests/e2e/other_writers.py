@@ -2,8 +2,8 @@
 """Writes traces as other tracers do, and compares what fxt says of each with what was written.
 
     other_writers.py NUMBER         makes so many traces at random, in the current folder
-    other_writers.py short FILE     writes a trace with a string argument that is a word too short, as one tracer
-                                    leaves it
+    other_writers.py short FILE     writes a trace with a string argument that is a word too short, as one
+                                    tracer leaves it
 
 magic-trace, Fuchsia's engine and tools, ocaml-trace, firedancer, simpleperf and others use what the format
 allows and our agent never writes: words appended to records, names of threads without a process, context
@@ -284,7 +284,8 @@ def main():
         merged = sorted((e["name"], e.get("duration", 0)) for e in events_of("merged.fxt"))
         compare(f"{one} and {other}, merged", sorted((e["name"], e.get("duration", 0))
                                                      for e in w.events + v.events), merged)
-    print(f"{sys.argv[1]} traces of other writers, {len(traces) // 2} merged, seed {seed}: as they were written")
+    print(f"{sys.argv[1]} traces of other writers, {len(traces) // 2} merged, seed {seed}: "
+          "as they were written")
 
 
 main()

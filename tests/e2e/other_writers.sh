@@ -11,8 +11,8 @@ count comparison
 
 python3 "$abs_top_srcdir/tests/e2e/other_writers.py" short short.fxt
 "$FXT" report short.fxt >out 2>err && fail "a damaged record has status 0"
-is "a string that is cut short" "fxt: short.fxt: 1 damaged record, the first at byte 72: stream runs past its \
-record: 17 bytes, and 8 are left of the record of 72 at byte 8" "$(cat err)"
+is "a string that is cut short" "fxt: short.fxt: 1 damaged record, the first at byte 72: stream runs past \
+its record: 17 bytes, and 8 are left of the record of 72 at byte 8" "$(cat err)"
 
 gzip -c /dev/null >empty.gz && "$FXT" report empty.gz >out 2>err && fail "an empty file is a trace"
 head -c 30 "$(printf '%s\n' ./*.fxt.gz | head -1)" >torn.fxt.gz

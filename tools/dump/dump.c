@@ -113,8 +113,9 @@ static void put_event(const struct fxt_reader *r, const struct fxt_record *rec,
 		put_plain(out, &rec->name);
 	}
 	if (rec->subtype == FXT_EVENT_DURATION_COMPLETE && rec->extra < rec->ticks)
-		fprintf(out, "  ends %s before it starts", fxt_duration(fxt_ns(rec->provider, rec->ticks) -
-									fxt_ns(rec->provider, rec->extra)).text);
+		fprintf(out, "  ends %s before it starts",
+			fxt_duration(fxt_ns(rec->provider, rec->ticks) -
+				     fxt_ns(rec->provider, rec->extra)).text);
 	else if (rec->subtype == FXT_EVENT_DURATION_COMPLETE)
 		fprintf(out, "  %s", fxt_duration(fxt_ns(rec->provider, rec->extra) -
 						  fxt_ns(rec->provider, rec->ticks)).text);

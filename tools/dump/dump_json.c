@@ -75,7 +75,8 @@ static void put_event(struct fxt_json *j, const struct fxt_reader *r, const stru
 	put_objects(j, r, rec, objects);
 	if (rec->subtype == FXT_EVENT_DURATION_COMPLETE)
 		fxt_json_i64(j, "duration",
-			     (int64_t)(fxt_ns(rec->provider, rec->extra) - fxt_ns(rec->provider, rec->ticks)));
+			     (int64_t)(fxt_ns(rec->provider, rec->extra) -
+				       fxt_ns(rec->provider, rec->ticks)));
 	else if (rec->has_extra)
 		put_id(j, "%" PRIu64, rec->extra);
 }

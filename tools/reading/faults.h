@@ -1,8 +1,9 @@
 /* Everything that can be wrong with a trace, and the words for it.
  *
  * The reader finds the faults of format, `fxt check` (check_*.c) those of meaning. A record with a STRUCTURAL
- * fault cannot be trusted: dump marks it and report leaves it out. Only check looks for COSMETIC ones. What is a
- * PROFILE fault is right by the format, and some viewer draws it wrongly: fxt itself never writes it, others may.
+ * fault cannot be trusted: dump marks it and report leaves it out. Only check looks for COSMETIC ones. What
+ * is a PROFILE fault is right by the format, and some viewer draws it wrongly: fxt itself never writes it,
+ * others may.
  */
 #ifndef FXT_TOOLS_FAULTS_H
 #define FXT_TOOLS_FAULTS_H

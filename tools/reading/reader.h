@@ -309,8 +309,8 @@ uint32_t fxt_thread_of(struct fxt_reader *r, uint64_t pid, uint64_t tid);
 /* Converts a time of the provider from ticks to nanoseconds. */
 uint64_t fxt_ns(const struct fxt_provider *p, uint64_t ticks);
 
-/* Returns the name that a kernel object record gave the thread, which has a place in r->threads; empty if there
- * is no such record. A record that does not say whose thread it is names all that have the id. */
+/* Returns the name that a kernel object record gave the thread, which has a place in r->threads; empty if
+ * there is no such record. A record that does not say whose thread it is names all that have the id. */
 struct fxt_text fxt_thread_name(const struct fxt_reader *r, uint32_t thread);
 
 /* Returns the name that a kernel object record gave the process; empty if there is no such record. */
