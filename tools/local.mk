@@ -193,6 +193,8 @@ JOIN_FILES = \
 	tools/join/run_directory.h \
 	tools/join/untraced.c \
 	tools/join/untraced.h \
+	tools/join/wakeups.c \
+	tools/join/wakeups.h \
 	tools/join/write_behind.c \
 	tools/join/write_behind.h
 
