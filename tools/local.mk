@@ -158,10 +158,12 @@ CALLERS_FILES = \
 	tools/callers/wrapper_names.def
 
 PERFETTO_FILES = \
+	tools/perfetto/heap_peaks.c \
 	tools/perfetto/perfetto_blob.c \
 	tools/perfetto/perfetto_blob.h \
 	tools/perfetto/perfetto_packets.c \
 	tools/perfetto/perfetto_packets.h \
+	tools/perfetto/perfetto_symbols.c \
 	tools/perfetto/profile.c \
 	tools/perfetto/profile.h \
 	tools/perfetto/profile_take.c
@@ -573,7 +575,8 @@ tests_check_order_SOURCES = tests/check_order.c tests/trace_words.h
 tests_check_order_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_order_CFLAGS = $(TOOLS_TESTS_CFLAGS)
 tests_check_order_LDADD = $(TOOLS_TESTS_LIBS)
-tests_check_perfetto_SOURCES = tests/check_perfetto.c tests/apps/random.h tests/apps/unseen.h $(TRACE_MAKER)
+tests_check_perfetto_SOURCES = tests/check_perfetto.c tests/perfetto_found.c tests/perfetto_found.h \
+	tests/apps/random.h tests/apps/unseen.h $(TRACE_MAKER)
 tests_check_perfetto_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_perfetto_CFLAGS = $(TOOLS_TESTS_CFLAGS) $(PROTOBUF_C_CFLAGS)
 tests_check_perfetto_LDADD = $(TOOLS_TESTS_LIBS)

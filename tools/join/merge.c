@@ -133,7 +133,7 @@ static bool put_profile(struct fxt_merge *m)
 	bool ok = true;
 
 	fxt_profile_settle(&m->profile, m->renumber.differs ? who : NULL, &m->renumber);
-	fxt_perfetto_make(&blob, &m->profile);
+	fxt_perfetto_make(&blob, &m->profile, fxt_frame_records_names(&m->frames));
 	bytes = blob.count * FXT_WORD_BYTES;
 	if (bytes && has_room(m, bytes))
 		ok = fxt_merge_put_words(m, blob.words, blob.count);
