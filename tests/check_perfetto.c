@@ -106,8 +106,8 @@ struct sums {
 	uint64_t allocated, freed, blocks, freed_blocks;
 };
 
-/* Adds a line for each stack of process 7, which begins with `what`, and frees that. Nodes that differ by their
- * number alone are one stack. */
+/* Adds a line for each stack of process 7, which begins with `what`, and frees that. Nodes that differ by
+ * their number alone are one stack. */
 static void add_sums(struct lines *drawn, struct sums *by_node, char *what)
 {
 	for (unsigned i = 0; i < tree.count; i++)

@@ -118,8 +118,8 @@ size_t fxt_code_file_levels(struct fxt_code_file *f, uint64_t address,
 	memset(levels, 0, FXT_CODE_LEVELS * sizeof(*levels));
 	address += bias;
 	line = dwfl_module_getsrc(module, address);
-	/* Without a line there is no unit, and to look through all units takes long. libdwfl takes code behind
-	 * a unit, such as _start behind main, for that of its last line. */
+	/* Without a line there is no unit, and to look through all units takes long. libdwfl takes code
+	 * behind a unit, such as _start behind main, for that of its last line. */
 	unit = line ? unit_of(module, address, &of_unit) : NULL;
 	if (unit && dwarf_haspc(unit, address - of_unit) == 0)
 		return 1;
