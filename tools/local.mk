@@ -151,6 +151,8 @@ CALLERS_FILES = \
 	tools/callers/heap_askers_json.c \
 	tools/callers/heap_stacks.c \
 	tools/callers/heap_stacks.h \
+	tools/callers/nameless.c \
+	tools/callers/nameless.h \
 	tools/callers/stack_sums.c \
 	tools/callers/stack_sums.h \
 	tools/callers/who.c \
