@@ -12,52 +12,15 @@
 #include <string.h>
 
 #include "apps/random.h"
+#include "perfetto_found.h"
 #include "suite.h"
 #include "tools/common/message.h"
 #include "tools/join/merge.h"
 #include "tools/perfetto/perfetto_blob.h"
-#include "tools/perfetto/perfetto_trace.pb-c.h"
 #include "trace_maker.h"
 
 enum { HZ = 250, ROUNDS = 12, NODES = 150, FUNCTIONS = 12, SAMPLES = 4000, BLOCKS = 3000 };
 #define NODE(number) (UINT64_C(0xfff0000000000000) + (number))
-
-/* -- Lines: what a trace says, as text ------------------------------------------------------------- */
-
-struct lines {
-	char **list;
-	size_t count, capacity;
-};
-
-static void add(struct lines *l, char *line)
-{
-	l->list = fxt_grow(l->list, &l->capacity, l->count + 1, sizeof(*l->list));
-	l->list[l->count++] = line;
-}
-
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static void compare(struct lines *drawn, struct lines *found)
-{
-	if (drawn->count)
-		qsort(drawn->list, drawn->count, sizeof(char *), by_text);
-	if (found->count)
-		qsort(found->list, found->count, sizeof(char *), by_text);
-	for (size_t i = 0; i < drawn->count && i < found->count; i++)
-		ck_assert_str_eq(found->list[i], drawn->list[i]);
-	ck_assert_uint_eq(found->count, drawn->count);
-}
-
-static void free_lines(struct lines *l)
-{
-	for (size_t i = 0; i < l->count; i++)
-		free(l->list[i]);
-	free(l->list);
-	*l = (struct lines){0};
-}
 
 /* -- What is drawn --------------------------------------------------------------------------------- */
 
@@ -143,13 +106,43 @@ struct sums {
 	uint64_t allocated, freed, blocks, freed_blocks;
 };
 
+/* Adds a line for each stack of process 7, which begins with `what`, and frees that. Nodes that differ by
+ * their number alone are one stack. */
+static void add_sums(struct lines *drawn, struct sums *by_node, char *what)
+{
+	for (unsigned i = 0; i < tree.count; i++)
+		by_node[i].stack = drawn_stack(i);
+	for (unsigned i = 0; i < tree.count; i++) {
+		struct sums *s = &by_node[i];
+
+		for (unsigned k = i + 1; k < tree.count; k++) {
+			if (!s->blocks || strcmp(s->stack, by_node[k].stack) != 0)
+				continue;
+			s->allocated += by_node[k].allocated;
+			s->freed += by_node[k].freed;
+			s->blocks += by_node[k].blocks;
+			s->freed_blocks += by_node[k].freed_blocks;
+			by_node[k].blocks = 0;
+		}
+		if (s->blocks)
+			add(drawn, fxt_format("%s 7 %" PRIu64 "-%" PRIu64 " in %" PRIu64 "-%" PRIu64 " %s",
+					      what, s->allocated, s->freed, s->blocks, s->freed_blocks,
+					      s->stack));
+	}
+	for (unsigned i = 0; i < tree.count; i++)
+		free(by_node[i].stack);
+	free(what);
+}
+
 /* Draws what process 7 asks for and frees, or has still at its end. */
 static void draw_heap(struct lines *drawn)
 {
-	static struct sums by_node[NODES];
+	static struct sums by_node[NODES], at_peak[NODES];
 	static unsigned node_of[BLOCKS];
 	static uint64_t bytes_of[BLOCKS];
 	static bool is_live[BLOCKS];
+	uint64_t in_use = 0, peak = 0, peak_ns = 0;
+	bool has_freed = false;
 	unsigned count =
 		(unsigned)random_below(2) ? (unsigned)random_below(BLOCKS) : (unsigned)random_below(5);
 
@@ -164,12 +157,21 @@ static void draw_heap(struct lines *drawn)
 		is_live[i] = random_below(5);
 		by_node[node].allocated += bytes_of[i];
 		by_node[node].blocks++;
+		in_use += bytes_of[i];
+		if (in_use > peak) {
+			peak = in_use;
+			peak_ns = at;
+			has_freed = false;
+			memcpy(at_peak, by_node, sizeof(at_peak));
+		}
 		/* Another thread has freed it, whose part of the file comes first. */
 		if (!is_live[i]) {
 			event(ASYNC_END, 1, "malloc", is_sample ? "heap sample" : "heap block", at + 2, i + 1,
 			      NO_ARGS);
 			by_node[node].freed += bytes_of[i];
 			by_node[node].freed_blocks++;
+			in_use -= bytes_of[i];
+			has_freed = true;
 		}
 		if (is_sample)
 			event(ASYNC_BEGIN, 1, "malloc", "heap sample", at, i + 1,
@@ -195,199 +197,12 @@ static void draw_heap(struct lines *drawn)
 		      NO_ARGS);
 		by_node[node_of[old]].freed += bytes_of[old];
 		by_node[node_of[old]].freed_blocks++;
+		in_use -= bytes_of[old];
+		has_freed = true;
 	}
-	/* Nodes that differ by their number alone are one stack. */
-	for (unsigned i = 0; i < tree.count; i++)
-		by_node[i].stack = drawn_stack(i);
-	for (unsigned i = 0; i < tree.count; i++) {
-		struct sums *s = &by_node[i];
-
-		for (unsigned k = i + 1; k < tree.count; k++) {
-			if (!s->blocks || strcmp(s->stack, by_node[k].stack) != 0)
-				continue;
-			s->allocated += by_node[k].allocated;
-			s->freed += by_node[k].freed;
-			s->blocks += by_node[k].blocks;
-			s->freed_blocks += by_node[k].freed_blocks;
-			by_node[k].blocks = 0;
-		}
-		if (s->blocks)
-			add(drawn, fxt_format("heap 7 %" PRIu64 "-%" PRIu64 " in %" PRIu64 "-%" PRIu64 " %s",
-					      s->allocated, s->freed, s->blocks, s->freed_blocks, s->stack));
-	}
-	for (unsigned i = 0; i < tree.count; i++)
-		free(by_node[i].stack);
-}
-
-/* -- What is found --------------------------------------------------------------------------------- */
-
-/* The packets of all blob records, and places of what has an iid. */
-static struct found {
-	Perfetto__Trace *traces[2000];
-	size_t trace_count, record_count;
-	struct fxt_map names, paths, mappings, frames, stacks;
-	struct lines lines;
-	uint64_t next_index;
-	bool is_begun, is_continued, has_clocks;
-} found;
-
-static void intern(struct fxt_map *map, uint64_t iid, const void *what)
-{
-	bool fresh;
-
-	ck_assert_uint_ne(iid, 0);
-	fxt_map_put(map, iid, 0, &fresh)->value[0] = (uint64_t)(uintptr_t)what;
-	ck_assert(fresh);
-}
-
-static const void *interned(const struct fxt_map *map, uint64_t iid)
-{
-	const struct fxt_slot *slot = fxt_map_find(map, iid, 0);
-
-	ck_assert_msg(slot, "nothing has the number %" PRIu64, iid);
-	return (const void *)(uintptr_t)slot->value[0];
-}
-
-static void take_interned(const Perfetto__InternedData *data)
-{
-	for (size_t i = 0; i < data->n_function_names; i++)
-		intern(&found.names, data->function_names[i]->iid, data->function_names[i]);
-	for (size_t i = 0; i < data->n_mapping_paths; i++)
-		intern(&found.paths, data->mapping_paths[i]->iid, data->mapping_paths[i]);
-	for (size_t i = 0; i < data->n_mappings; i++)
-		intern(&found.mappings, data->mappings[i]->iid, data->mappings[i]);
-	for (size_t i = 0; i < data->n_frames; i++)
-		intern(&found.frames, data->frames[i]->iid, data->frames[i]);
-	for (size_t i = 0; i < data->n_callstacks; i++)
-		intern(&found.stacks, data->callstacks[i]->iid, data->callstacks[i]);
-}
-
-static char *found_stack(uint64_t iid)
-{
-	const Perfetto__Callstack *stack = interned(&found.stacks, iid);
-	char *text = fxt_strdup("");
-
-	ck_assert_uint_ne(stack->n_frame_ids, 0);
-	for (size_t i = 0; i < stack->n_frame_ids; i++) {
-		const Perfetto__Frame *f = interned(&found.frames, stack->frame_ids[i]);
-		const Perfetto__Mapping *mapping = interned(&found.mappings, f->mapping_id);
-		const Perfetto__InternedString *name = interned(&found.names, f->function_name_id),
-					       *path = NULL;
-		char *longer;
-
-		if (mapping->n_path_string_ids)
-			path = interned(&found.paths, mapping->path_string_ids[0]);
-		longer = fxt_format("%s;%.*s@%.*s+%" PRIu64, text, (int)name->str.len, (char *)name->str.data,
-				    path ? (int)path->str.len : 0, path ? (char *)path->str.data : "",
-				    f->rel_pc);
-		free(text);
-		text = longer;
-	}
-	return text;
-}
-
-static void take_dump(const Perfetto__ProfilePacket *profile)
-{
-	ck_assert_uint_eq(profile->index, found.next_index++);
-	found.is_continued = profile->continued;
-	ck_assert_uint_eq(profile->n_process_dumps, 1);
-	for (size_t i = 0; i < profile->process_dumps[0]->n_samples; i++) {
-		const Perfetto__ProfilePacket__ProcessHeapSamples *dump = profile->process_dumps[0];
-		const Perfetto__ProfilePacket__HeapSample *s = dump->samples[i];
-		char *stack = found_stack(s->callstack_id);
-
-		ck_assert_uint_eq(dump->sampling_interval_bytes, 65536);
-		ck_assert_str_eq(dump->heap_name, "libc.malloc");
-		ck_assert_uint_ge(dump->timestamp, dump->start_timestamp);
-		add(&found.lines,
-		    fxt_format("heap %" PRIu64 " %" PRIu64 "-%" PRIu64 " in %" PRIu64 "-%" PRIu64 " %s",
-			       dump->pid, s->self_allocated, s->self_freed, s->alloc_count, s->free_count,
-			       stack));
-		free(stack);
-	}
-}
-
-static void take_packet(const Perfetto__TracePacket *packet)
-{
-	const Perfetto__PerfSample *s = packet->perf_sample;
-	char *stack;
-
-	ck_assert_uint_ne(packet->trusted_packet_sequence_id, 0);
-	if (packet->clock_snapshot) {
-		ck_assert_uint_eq(packet->clock_snapshot->n_clocks, 2);
-		found.has_clocks = true;
-		return;
-	}
-	if (packet->trace_packet_defaults) {
-		ck_assert_uint_eq(packet->sequence_flags, 1);
-		ck_assert_uint_eq(packet->trace_packet_defaults->timestamp_clock_id, 6);
-		ck_assert(!found.is_begun);
-		found.is_begun = true;
-		return;
-	}
-	ck_assert_uint_eq(packet->sequence_flags, 2);
-	ck_assert(found.is_begun);
-	if (packet->interned_data)
-		take_interned(packet->interned_data);
-	if (packet->profile_packet)
-		take_dump(packet->profile_packet);
-	if (!s)
-		return;
-	/* Perfetto takes a counter for the sample's weight. */
-	ck_assert(!s->has_timebase_count);
-	stack = found_stack(s->callstack_iid);
-	add(&found.lines,
-	    fxt_format("sample %" PRIu64 " %u/%u cpu %u %s %s", packet->timestamp, s->pid, s->tid, s->cpu,
-		       s->cpu_mode == PERFETTO__PROFILING__CPU_MODE__MODE_KERNEL ? "kernel" : "user",
-		       stack));
-	free(stack);
-}
-
-/* Decodes the blob of a trace. Each record of it has whole packets, and is small enough. */
-static void find(const unsigned char *trace, uint64_t bytes)
-{
-	struct fxt_reader r;
-	struct fxt_record rec;
-	bool has_ended = false;
-
-	fxt_reader_init(&r, trace, bytes);
-	while (fxt_reader_next(&r, &rec)) {
-		const unsigned char *data =
-			trace + rec.offset + 8 + (sizeof(FXT_PERFETTO_BLOB) - 1 + 7) / 8 * 8;
-
-		ck_assert(!rec.damaged);
-		if (!fxt_perfetto_is_own(&rec)) {
-			ck_assert_msg(!has_ended || !found.record_count, "something follows the blob");
-			continue;
-		}
-		has_ended = true;
-		ck_assert_uint_le(rec.words, FXT_RECORD_MAX_WORDS);
-		ck_assert_uint_lt(found.trace_count, sizeof(found.traces) / sizeof(found.traces[0]));
-		found.traces[found.trace_count] = perfetto__trace__unpack(NULL, rec.blob_bytes, data);
-		ck_assert_msg(found.traces[found.trace_count], "the record's packets are not whole");
-		found.trace_count++;
-		found.record_count++;
-	}
-	ck_assert_int_eq(r.stop, FXT_STOP_END);
-	fxt_reader_free(&r);
-	for (size_t i = 0; i < found.trace_count; i++)
-		for (size_t k = 0; k < found.traces[i]->n_packet; k++)
-			take_packet(found.traces[i]->packet[k]);
-	ck_assert(!found.is_continued);
-	ck_assert_int_eq(found.has_clocks, found.record_count != 0);
-}
-
-static void free_found(void)
-{
-	for (size_t i = 0; i < found.trace_count; i++)
-		perfetto__trace__free_unpacked(found.traces[i], NULL);
-	fxt_map_free(&found.names);
-	fxt_map_free(&found.paths);
-	fxt_map_free(&found.mappings);
-	fxt_map_free(&found.frames);
-	fxt_map_free(&found.stacks);
-	free_lines(&found.lines);
-	memset(&found, 0, sizeof(found));
+	if (has_freed)
+		add_sums(drawn, at_peak, fxt_format("peak at %" PRIu64, peak_ns));
+	add_sums(drawn, by_node, fxt_strdup("heap"));
 }
 
 /* Joins the trace that `r` reads. Returns the joined one, and frees the reader. */

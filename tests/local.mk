@@ -564,8 +564,8 @@ E2E_HELPERS = tests/e2e/bounded.py tests/e2e/hostile.py tests/e2e/hosts_lib.sh t
 	tests/e2e/stacked.py \
 	tests/e2e/controller.py tests/e2e/ctf.py tests/e2e/fibers.py tests/e2e/filters.py tests/e2e/kills.py \
 	tests/e2e/manager.py tests/e2e/numbers.py tests/e2e/odd.py tests/e2e/other_writers.py \
-	tests/e2e/progress.py tests/e2e/steps.py \
-	tests/e2e/trace.py tests/e2e/walks.py
+	tests/e2e/progress.py tests/e2e/sleeps.py tests/e2e/steps.py tests/e2e/trace.py \
+	tests/e2e/walks.py
 # The providers of managed.sh, which keep a model of what they write.
 E2E_HELPERS += tests/manager/compare_archive.py tests/manager/hostile_providers.py \
 	tests/manager/manager_side.py tests/manager/model_provider.py tests/manager/protocol.py \

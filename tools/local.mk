@@ -151,6 +151,8 @@ CALLERS_FILES = \
 	tools/callers/heap_askers_json.c \
 	tools/callers/heap_stacks.c \
 	tools/callers/heap_stacks.h \
+	tools/callers/nameless.c \
+	tools/callers/nameless.h \
 	tools/callers/stack_sums.c \
 	tools/callers/stack_sums.h \
 	tools/callers/who.c \
@@ -158,10 +160,12 @@ CALLERS_FILES = \
 	tools/callers/wrapper_names.def
 
 PERFETTO_FILES = \
+	tools/perfetto/heap_peaks.c \
 	tools/perfetto/perfetto_blob.c \
 	tools/perfetto/perfetto_blob.h \
 	tools/perfetto/perfetto_packets.c \
 	tools/perfetto/perfetto_packets.h \
+	tools/perfetto/perfetto_symbols.c \
 	tools/perfetto/profile.c \
 	tools/perfetto/profile.h \
 	tools/perfetto/profile_take.c
@@ -193,6 +197,8 @@ JOIN_FILES = \
 	tools/join/run_directory.h \
 	tools/join/untraced.c \
 	tools/join/untraced.h \
+	tools/join/wakeups.c \
+	tools/join/wakeups.h \
 	tools/join/write_behind.c \
 	tools/join/write_behind.h
 
@@ -572,7 +578,8 @@ tests_check_order_SOURCES = tests/check_order.c tests/trace_words.h
 tests_check_order_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_order_CFLAGS = $(TOOLS_TESTS_CFLAGS)
 tests_check_order_LDADD = $(TOOLS_TESTS_LIBS)
-tests_check_perfetto_SOURCES = tests/check_perfetto.c tests/apps/random.h tests/apps/unseen.h $(TRACE_MAKER)
+tests_check_perfetto_SOURCES = tests/check_perfetto.c tests/perfetto_found.c tests/perfetto_found.h \
+	tests/apps/random.h tests/apps/unseen.h $(TRACE_MAKER)
 tests_check_perfetto_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_perfetto_CFLAGS = $(TOOLS_TESTS_CFLAGS) $(PROTOBUF_C_CFLAGS)
 tests_check_perfetto_LDADD = $(TOOLS_TESTS_LIBS)

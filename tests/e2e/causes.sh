@@ -53,6 +53,38 @@ is "wakeups" "$(awk '{sum += $NF} END {print sum + 0}' found)" \
 trace wakers "$file" | sort >wakers
 same_some "who woke whom" wakers wakeups
 
+# Under fxt record it is the kernel that tells of scheduling, and the join finds who woke whom. The sleeps of
+# a script's children, and of threads that begin and end, are found as well. A merge of joined traces has what
+# they have.
+unset FXT_CATEGORIES
+sleeps()
+{
+	python3 "$abs_top_srcdir/tests/e2e/sleeps.py" "$@"
+}
+"$FXT" record -q -o probe.fxt -- true 2>said || fail "fxt record: exit status $?"
+if ! grep -q 'no samples and no context switches' said; then
+	for kind in mutex cond sem threads barrier readers; do
+		count=$((200 + $(random_below 100)))
+		"$FXT" record -o "$kind.fxt" -- "$apps/causes" "$kind" $count >told 2>said ||
+			fail "fxt record causes $kind: exit status $?"
+		valid "$kind.fxt"
+		grep -q 'nothing lost' said || continue
+		sleeps "$kind.fxt" >"$kind.woken" || fail "$kind: wakeups"
+		test "$kind" != mutex ||
+			test "$(awk '{sum += $NF} END {print sum}' mutex.woken)" -ge $count ||
+			fail "mutex: $(cat mutex.woken), and $count were woken"
+	done
+	"$FXT" record -o script.fxt -- sh -c 'for i in 1 2 3 4 5; do ls / | cat | wc -l; done' \
+		>/dev/null 2>said || fail "fxt record sh: exit status $?"
+	valid script.fxt
+	sleeps script.fxt >script.woken || fail "a script: wakeups"
+	"$FXT" merge -q -o both.fxt script.fxt mutex.fxt || fail "merge: exit status $?"
+	sleeps both.fxt | sort >both.woken
+	sort script.woken mutex.woken >parts.woken
+	same_some "a merge: who woke whom" parts.woken both.woken
+fi
+export FXT_CATEGORIES=pthread
+
 # Threads take tasks from a queue, and the program knows every arrow, also those of joining.
 for kind in cond sem; do
 	arrows $kind 500 pools

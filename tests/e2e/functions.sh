@@ -133,9 +133,15 @@ is "a function with a version" "function:work $calls" "$(cat versions.found)"
 # section headers, which are its end, say where the names are.
 if command -v "${CC%% *}" >/dev/null 2>&1 && command -v readelf >/dev/null 2>&1; then
 	functions=$((3 + $(random_below 40)))
-	for ((i = 0; i < functions; i++)); do
-		echo "int cut_$i(int n); int cut_$i(int n) { return n + $i; }"
-	done >cut.c
+	{
+		echo '#include <stdlib.h>'
+		for ((i = 0; i < functions; i++)); do
+			echo "int cut_$i(int n);"
+			echo "static __attribute__((noinline, no_instrument_function)) void *inner_$i(int n)"
+			echo "{ void *volatile p = malloc(n); return p; }"
+			echo "int cut_$i(int n) { free(inner_$i(n)); return n + $i; }"
+		done
+	} >cut.c
 	{
 		echo '#include <stdlib.h>'
 		echo '#include <unistd.h>'
@@ -164,5 +170,17 @@ if command -v "${CC%% *}" >/dev/null 2>&1 && command -v readelf >/dev/null 2>&1;
 		is "$size bytes: they are counted" "$unnamed" \
 			"$(sed -n 's/.* agent:unnamed .*records=\([0-9]*\).*/\1/p' dumped |
 				sort -n | tail -n 1 | grep . || echo 0)"
+		"$FXT" report --json "$file" >report.json || fail "fxt report: exit status $?"
+		is "$size bytes: the report says it" "$unnamed" \
+			"$(sed -n 's/^ *"unnamed": \([0-9]*\),$/\1/p' report.json)"
+		# Static functions in call stacks: their names stand in the part that is cut off.
+		rm -rf cut
+		cp whole.so libcut.so
+		FXT_CATEGORIES=malloc FXT_STACKS=malloc traced cut ./cut_main "$size" ||
+			fail "cut: exit status $?"
+		"$FXT" report --json "$(only cut/*.fxt)" >report.json || fail "fxt report: exit status $?"
+		is "$size bytes: the file in call stacks" "$((unnamed != 0)) $unnamed" \
+			"$(grep -c '"path": ".*libcut.so"' report.json) $(grep -A 1 '"path": ".*libcut.so"' report.json |
+				sed -n 's/.*"functions": \([0-9]*\).*/\1/p' | grep . || echo 0)"
 	done
 fi

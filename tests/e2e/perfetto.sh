@@ -13,6 +13,8 @@ grep -q 'define HAVE_PROTOBUF_C 1' "$abs_top_builddir/config.h" || skip "fxt was
 
 # packets FILE: prints a line for each sample in the blob of the trace, and writes the packets to packets.pb
 # and a line for each process and stack of the heap to heaps: bytes and blocks that were asked for and freed.
+# Those at the peak go to heaps.peak, and lines of source to sources: the module, the address, and file:line
+# of each level, the innermost first.
 packets()
 {
 	python3 - "$1" <<'END'
@@ -40,7 +42,7 @@ def fields(message):
         found.setdefault(key >> 3, []).append(value)
     return found
 
-names, mappings, paths, frames, stacks, samples, heaps = {}, {}, {}, {}, {}, [], []
+names, mappings, paths, ids, frames, stacks, samples, heaps, modules = {}, {}, {}, {}, {}, {}, [], [], []
 while at + 8 <= len(data):
     header, = struct.unpack_from("<Q", data, at)
     words = header >> 4 & (0xffffffff if header & 15 == 15 else 0xfff)
@@ -55,12 +57,14 @@ while at + 8 <= len(data):
         for packet in map(fields, trace[1]):
             assert packet[10] == [1]
             for interned in map(fields, packet.get(12, [])):
-                for number, table in (5, names), (17, paths), (19, mappings), (6, frames), (7, stacks):
+                for number, table in ((5, names), (16, ids), (17, paths), (19, mappings), (6, frames),
+                                      (7, stacks)):
                     for entry in map(fields, interned.get(number, [])):
                         assert entry[1][0] not in table, "a number means two things"
                         table[entry[1][0]] = entry
             for sample in map(fields, packet.get(66, [])):
                 samples.append((packet[8][0], sample))
+            modules += [(packet[8][0], module) for module in map(fields, packet.get(61, []))]
             for profile in map(fields, packet.get(37, [])):
                 heaps.append((packet[8][0], profile))
     else:
@@ -71,16 +75,39 @@ for time, s in samples:
     text = ";".join(names[f[2][0]][2][0].decode(errors="replace") for f in frame)
     print(time, s[2][0], s[3][0], text)
 open("packets.pb", "wb").write(out)
-# Perfetto takes packets in the order of their times, and counts those of heaps.
+# Perfetto takes packets in the order of their times, and counts those of heaps. All but the last dump are of
+# one process's peak.
+dumps = [[]]
 for i, (time, profile) in enumerate(heaps):
-    assert profile[7] == [i] and profile[6] == [i + 1 < len(heaps)], "heaps are counted in another way"
+    assert profile[7] == [i], "heaps are counted in another way"
     assert i == 0 or time >= heaps[i - 1][0], "heaps are not in the order of time"
-with open("heaps", "w") as file:
-    for process in [fields(dump) for _, profile in heaps for dump in profile[5]]:
-        for sums in map(fields, process[2]):
-            frame = [frames[f] for f in stacks[sums[1][0]][2]]
-            text = ";".join(names[f[2][0]][2][0].decode(errors="replace") for f in frame)
-            print(process[1][0], *(sums[field][0] for field in (2, 3, 5, 6)), text, file=file)
+    dumps[-1] += [fields(dump) for dump in profile[5]]
+    dumps += [] if profile[6][0] else [[]]
+assert dumps.pop() == [], "the last dump has no end"
+
+def write(path, processes):
+    with open(path, "w") as file:
+        for process in processes:
+            for sums in map(fields, process[2]):
+                frame = [frames[f] for f in stacks[sums[1][0]][2]]
+                text = ";".join(names[f[2][0]][2][0].decode(errors="replace") for f in frame)
+                print(process[1][0], *(sums[field][0] for field in (2, 3, 5, 6)), text, file=file)
+write("heaps", dumps.pop() if dumps else [])
+assert all(len({process[1][0] for process in dump}) == 1 for dump in dumps), "a peak is not of one process"
+write("heaps.peak", [process for dump in dumps for process in dump])
+
+# Perfetto takes a line for an address of a file that a frame has by then.
+known = {(paths[m[7][0]][2][0], ids[m[2][0]][2][0] if 2 in m else b"", f[4][0])
+         for f in frames.values() for m in [mappings[f[3][0]]] if 7 in m}
+last = max([time for time, _ in samples + heaps], default=0)
+with open("sources", "w") as file:
+    for time, module in modules:
+        assert time >= last, "lines come before what refers to them"
+        for address in map(fields, module[3]):
+            assert (module[1][0], module.get(2, [b""])[0], address[1][0]) in known, "a line of no frame"
+            print(module[1][0].decode(), "%x" % address[1][0],
+                  *("%s:%d" % (l.get(2, [b"?"])[0].decode(), l.get(3, [0])[0])
+                    for l in map(fields, address[2])), file=file)
 END
 }
 
@@ -148,6 +175,17 @@ stolen=$(steal_ms)
 "$FXT" record -q --sample=997 -o burns.fxt -- \
 	sh -c "'$apps/burns' 2 $ms 3; exec '$apps/burns' 1 100 1" >/dev/null
 look burns.fxt burns.fxt
+# Lines of source are those that binutils finds.
+if command -v addr2line >/dev/null && grep -q 'define HAVE_LIBDW 1' "$abs_top_builddir/config.h"; then
+	grep -F "$(realpath "$apps/burns") " sources >lines
+	while read -r module address _; do
+		# shellcheck disable=SC2046
+		echo "$module $address" $(addr2line -i -e "$module" "0x$address" |
+			sed 's/ (disc.*//; s,.*/,,')
+	done <lines >expected
+	sed 's, [^ ]*/\([^/ ]*:\), \1,g' lines >by.name
+	same_some "lines of source" expected by.name
+fi
 # The second program's samples are there as well.
 # shellcheck disable=SC2046
 between "samples" $(limits_of_samples $((ms * 2 + 100)) 997) "$(wc -l <blob.lines)"
@@ -191,6 +229,11 @@ if grep -q 'define HAVE_LIBIBERTY 1' "$abs_top_builddir/config.h"; then
 	look named.fxt named.fxt
 	is "symbols in the blob" "" "$(grep -h '\<_Z' blob.lines heaps)"
 	grep -q 'build_index()' heaps || fail "build_index() has no heap"
+	# What was there at the peak is what the report says of it.
+	"$FXT" report --folded=peak:folded named.fxt >/dev/null || fail "fxt report: exit status $?"
+	awk '$2 > $3 { n = $2 - $3; sum += n } END { printf "%.0f\n", sum }' heaps.peak >at.peak
+	awk '{ sum += $NF } END { printf "%.0f\n", sum }' folded >expected
+	same_some "the heap at its peak" expected at.peak
 fi
 
 # -- The whole of it or nothing: a trace that has no room for it ----------------------------------------

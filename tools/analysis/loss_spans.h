@@ -20,6 +20,7 @@ enum fxt_loss_kind {
 	/* These count no records. There was no place in the agent's tables, or in the trace, for */
 	FXT_LOSS_BLOCKS = FXT_LOSS_COUNT,       /* heap blocks and samples without a lifetime */
 	FXT_LOSS_STACKS,                        /* events without a call stack */
+	FXT_LOSS_UNNAMED,                       /* objects and instrumented functions without a name */
 	FXT_LOSS_KINDS
 };
 

@@ -75,6 +75,7 @@ static const char *const loss_names[FXT_LOSS_KINDS] = {
 	[FXT_LOSS_SIGNALS] = "dropped_signals", [FXT_LOSS_SIZE] = "dropped_size",
 	[FXT_LOSS_FILTERED] = "filtered", [FXT_LOSS_OVERWRITTEN] = "overwritten",
 	[FXT_LOSS_BLOCKS] = "blocks_not_kept", [FXT_LOSS_STACKS] = "stacks_not_kept",
+	[FXT_LOSS_UNNAMED] = "unnamed",
 };
 
 static struct fxt_loser *loser_of(struct fxt_overview *o, const struct fxt_reader *r,

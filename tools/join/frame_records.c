@@ -34,17 +34,18 @@ void fxt_frame_part_take(struct fxt_frame_part *p, struct fxt_reader *r, const s
 	fxt_map_put(&p->processes, rec->provider->index, 0, &fresh)->value[0] = r->threads[rec->thread].pid;
 }
 
-static void open_names(struct fxt_frame_records *f)
+struct fxt_frame_names *fxt_frame_records_names(struct fxt_frame_records *f)
 {
 	if (!f->names)
 		f->names = fxt_frame_names_open(f->wish.not_after ? f->wish.not_after : time(NULL));
+	return f->names;
 }
 
 void fxt_frame_part_ahead(struct fxt_frame_records *f, struct fxt_frame_part *p, const struct fxt_reader *r)
 {
 	if (p->ahead == p->stacks.count)
 		return;
-	open_names(f);
+	fxt_frame_records_names(f);
 	if (!f->namer)
 		f->namer = fxt_frame_namer_begin(f->names);
 	if (!f->namer)
@@ -254,7 +255,7 @@ void fxt_frame_part_end(struct fxt_frame_records *f, struct fxt_frame_part *p, s
 	m.is_used = fxt_alloc(FXT_STRING_MAX_INDEX + 1, 1);
 	count = sort(&p->stacks, r, order);
 	if (count)
-		open_names(f);
+		fxt_frame_records_names(f);
 	for (size_t i = 0; i < LITERALS; i++) {
 		struct fxt_text text = fxt_text_of(literals[i]);
 

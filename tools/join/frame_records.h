@@ -75,6 +75,9 @@ void fxt_frame_part_end(struct fxt_frame_records *f, struct fxt_frame_part *p, s
 			fxt_frame_id_of *id_of, void *context);
 void fxt_frame_part_free(struct fxt_frame_part *p);
 
+/* Returns the files in which names are looked up. It is for who calls after all parts. */
+struct fxt_frame_names *fxt_frame_records_names(struct fxt_frame_records *f);
+
 /* Writes the records that were made and not written. Returns false if any could not be written. */
 bool fxt_frame_records_put(struct fxt_frame_records *f, fxt_frame_records_write *write, void *context);
 void fxt_frame_records_free(struct fxt_frame_records *f);

@@ -70,7 +70,7 @@ static const struct fxt_run_part *largest(const struct fxt_parts *parts, bool *i
 		bool last = fxt_map_find(&lasts, (uint64_t)part->pid, 0)->value[0] == i;
 		struct stat st;
 
-		if (part->alive || (i && !last))
+		if (part->alive || (i && !last) || (parts->count > 1 && fxt_parts_is_of_kernel(part)))
 			continue;
 		if (stat(part->path, &st) == 0 && st.st_size > bytes) {
 			bytes = st.st_size;

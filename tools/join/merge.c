@@ -133,7 +133,7 @@ static bool put_profile(struct fxt_merge *m)
 	bool ok = true;
 
 	fxt_profile_settle(&m->profile, m->renumber.differs ? who : NULL, &m->renumber);
-	fxt_perfetto_make(&blob, &m->profile);
+	fxt_perfetto_make(&blob, &m->profile, fxt_frame_records_names(&m->frames));
 	bytes = blob.count * FXT_WORD_BYTES;
 	if (bytes && has_room(m, bytes))
 		ok = fxt_merge_put_words(m, blob.words, blob.count);
@@ -179,6 +179,7 @@ static bool renumber(struct fxt_merge *m)
 bool fxt_merge_end(struct fxt_merge *m)
 {
 	bool ok = fxt_open_lifetimes_close(&m->lifetimes, put_behind, m) && put_untraced(m) &&
+		  fxt_wakeups_put(&m->wakeups, put_behind, m) &&
 		  fxt_frame_records_put(&m->frames, put_behind, m);
 
 	fxt_merge_sum_processes(m);
@@ -327,6 +328,7 @@ void fxt_merge_free(struct fxt_merge *m)
 	fxt_map_free(&m->holders);
 	fxt_renumber_free(&m->renumber);
 	fxt_profile_free(&m->profile);
+	fxt_wakeups_free(&m->wakeups);
 	*m = (struct fxt_merge){.lacks_perfetto = m->lacks_perfetto, .follows = m->follows,
 				.frames.wish = m->frames.wish};
 }

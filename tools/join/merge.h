@@ -4,8 +4,9 @@
  * without its own magic number and without fillers. One part may be there already, as it is, and the others
  * are appended to it; so the only part, or the largest, need not be copied. Functions of C++ and Rust get
  * the names of their source, because viewers show names as they are in the file. Then come the ends of
- * what a process left open (open_lifetimes.h), what ran untraced, the names of the functions in call stacks
- * (frame_records.h), and last of all what Perfetto reads in its own form (perfetto_blob.h). Before that,
+ * what a process left open (open_lifetimes.h), what ran untraced, who made whom go on (wakeups.h), the names
+ * of the functions in call stacks (frame_records.h), and last of all what Perfetto reads in its own form
+ * (perfetto_blob.h). Before that,
  * processes that had one number in turn get koids of their own in all that was written (renumber.h).
  *
  * An archive that a manager writes can be followed while it grows, so that little is left to be done when it
@@ -32,6 +33,7 @@
 #include "tools/printing/not_seen.h"
 #include "tools/reading/reader.h"
 #include "untraced.h"
+#include "wakeups.h"
 #include "write_behind.h"
 
 struct fxt_merged_category {
@@ -74,6 +76,7 @@ struct fxt_merge {
 	struct fxt_open_lifetimes lifetimes;
 	struct fxt_frame_records frames;        /* names of functions */
 	struct fxt_profile profile;
+	struct fxt_wakeups wakeups;     /* who made whom go on */
 	bool lacks_perfetto;            /* nothing is written in Perfetto's own form */
 	enum fxt_follows follows;
 	struct fxt_map exits;           /* pids whose own trace says how they ended */

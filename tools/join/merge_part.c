@@ -174,8 +174,17 @@ static void take_kernel(struct fxt_merge *m, const struct fxt_record *rec)
 		fxt_untraced_seen(&m->untraced, pid, rec->ticks, program);
 }
 
+static void take_switch(struct fxt_merge *m, struct fxt_merged_part *part, const struct fxt_record *rec)
+{
+	bool is_kernel = fxt_provider_is_kernel(rec->provider);
+
+	fxt_wakeups_switch(&m->wakeups, rec,
+			   is_kernel ? fxt_merge_unique_id(m, &part->ids, rec->provider->id) : 0);
+}
+
 static void take_agent(struct fxt_merge *m, const struct fxt_reader *r, const struct fxt_record *rec)
 {
+	fxt_wakeups_arrow(&m->wakeups, r, rec);
 	fxt_not_seen_take(&m->not_seen, rec, r->threads[rec->thread].pid);
 	m->was_off = m->was_off || fxt_text_is(&rec->name, "recording started") ||
 		     fxt_text_is(&rec->name, "recording stopped");
@@ -191,6 +200,8 @@ static void take(struct fxt_merge *m, struct fxt_reader *r, struct fxt_merged_pa
 	take_name(m, part, rec);
 	take_clock(part, rec);
 	fxt_frame_part_take(&part->frames, r, rec);
+	if (rec->type == FXT_RECORD_SCHEDULING)
+		take_switch(m, part, rec);
 	/* An event of an unknown type has no thread. */
 	if (rec->type != FXT_RECORD_EVENT || !rec->known)
 		return;
@@ -319,6 +330,7 @@ struct fxt_merged_part *fxt_merged_part_begin(struct fxt_merge *m, const struct 
 	part->skims.linked = link_lifetime;
 	part->skims.context = part;
 	fxt_profile_begin_part(&m->profile, &part->profile, &part->frames.stacks);
+	fxt_wakeups_begin_part(&m->wakeups);
 	m->as_it_is = true;
 	return part;
 }
@@ -348,6 +360,7 @@ void fxt_merged_part_end(struct fxt_merged_part *part, struct fxt_reader *r)
 	fxt_frame_part_end(&m->frames, &part->frames, r, id_in_archive, part);
 	fxt_frame_names_complete(m->frames.names, &part->frames.stacks, r);
 	fxt_profile_end_part(&m->profile, &part->profile, r);
+	fxt_wakeups_end_part(&m->wakeups);
 	m->parts++;
 	fxt_merge_add(m, &part->overview, r);
 	fxt_merged_part_free(part);

@@ -137,7 +137,7 @@ static void patch_event(const struct patching *p, const struct fxt_record *rec, 
 	patch_arguments(p, rec, at, process, at_ns);
 }
 
-/* Switches and wakeups name threads alone. */
+/* Switches and wakeups name threads alone, also in their arguments. */
 static void patch_scheduling(const struct patching *p, const struct fxt_record *rec, uint64_t at_ns)
 {
 	uint64_t at = rec->offset + (uint64_t)2 * FXT_WORD_BYTES;
@@ -150,6 +150,8 @@ static void patch_scheduling(const struct patching *p, const struct fxt_record *
 			put_koid(p, at,
 				 fxt_bearers_thread_of(&p->n->bearers, FXT_NO_BEARER, number_at(p, at),
 						       at_ns));
+	if (has_koids(rec))
+		patch_arguments(p, rec, at, FXT_NO_BEARER, at_ns);
 }
 
 /* Names a bearer. What a program says of its own process comes before what others say of it. */

@@ -212,10 +212,21 @@ static bool look_into(struct fxt_run_part *part)
 	return true;
 }
 
+bool fxt_parts_is_of_kernel(const struct fxt_run_part *part)
+{
+	const char *name = strrchr(part->path, '/');
+
+	return strcmp(name ? name + 1 : part->path, FXT_PARTS_WITNESS) == 0;
+}
+
+/* The kernel's part is the last, because who woke whom is found in it when the programs are known. */
 static int by_start(const void *a, const void *b)
 {
 	const struct fxt_run_part *x = a, *y = b;
+	bool is_last = fxt_parts_is_of_kernel(x);
 
+	if (is_last != fxt_parts_is_of_kernel(y))
+		return is_last ? 1 : -1;
 	if (x->first_ns != y->first_ns)
 		return x->first_ns < y->first_ns ? -1 : 1;
 	return strcmp(x->path, y->path);

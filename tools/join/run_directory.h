@@ -43,8 +43,8 @@ bool fxt_parts_made_by_record(const char *directory);
 /* Locks the directory. Returns false if another process holds the lock. */
 bool fxt_parts_lock(const char *directory);
 
-/* Finds the parts, in the order in which they began; the file at `except` is none (NULL: all are). It
- * waits briefly for processes that are about to end. */
+/* Finds the parts, in the order in which they began, the kernel's last; the file at `except` is none (NULL:
+ * all are). It waits briefly for processes that are about to end. */
 void fxt_parts_find(struct fxt_parts *parts, const char *directory, const char *except);
 
 /* Renames a part, of `bytes` bytes, to which others are about to be appended. The new name has its length, so
@@ -53,6 +53,9 @@ void fxt_parts_find(struct fxt_parts *parts, const char *directory, const char *
 char *fxt_parts_grow(const struct fxt_run_part *part, uint64_t bytes);
 /* Makes a part of such a file again, as fxt_parts_find() does. Returns false after a message. */
 bool fxt_parts_as_it_was(const char *path);
+
+/* Returns whether the part is what the kernel told of a run. */
+bool fxt_parts_is_of_kernel(const struct fxt_run_part *part);
 
 /* Adds the file, in no order; fxt_parts_sort() sorts. Returns false after a message if the file is no
  * trace. */

@@ -21,8 +21,10 @@ void fxt_perfetto_free(struct fxt_perfetto_blob *blob)
 
 #ifndef HAVE_PROTOBUF_C
 
-void fxt_perfetto_make(struct fxt_perfetto_blob *blob, struct fxt_profile *profile)
+void fxt_perfetto_make(struct fxt_perfetto_blob *blob, struct fxt_profile *profile,
+		       struct fxt_frame_names *names)
 {
+	(void)names;
 	(void)blob;
 	(void)profile;
 }
@@ -219,6 +221,17 @@ static uint64_t beginning(const struct fxt_profile *p)
 	return at_ns;
 }
 
+/* Returns a time that is as late as any event of the profile. */
+static uint64_t ending(const struct fxt_profile *p)
+{
+	uint64_t at_ns = p->sample_count ? p->samples[p->sample_count - 1].at_ns : 0;
+
+	for (const struct fxt_slot *s = fxt_map_next(&p->heap_times, NULL); s;
+	     s = fxt_map_next(&p->heap_times, s))
+		at_ns = s->value[1] > at_ns ? s->value[1] : at_ns;
+	return at_ns;
+}
+
 /* Says how the clocks are to each other. Perfetto takes the times within heap profiles for those of
  * CLOCK_MONOTONIC_COARSE, and leaves out profiles whose times it cannot convert. Ours are of CLOCK_BOOTTIME,
  * so the blob says that the two clocks are one. */
@@ -265,7 +278,8 @@ static void put_defaults(struct maker *m)
 	fxt_packets_put(&m->packets, &packet);
 }
 
-void fxt_perfetto_make(struct fxt_perfetto_blob *blob, struct fxt_profile *profile)
+void fxt_perfetto_make(struct fxt_perfetto_blob *blob, struct fxt_profile *profile,
+		       struct fxt_frame_names *names)
 {
 	struct maker m = {.packets = {.blob = blob, .time_ns = beginning(profile)}, .profile = profile};
 
@@ -276,6 +290,8 @@ void fxt_perfetto_make(struct fxt_perfetto_blob *blob, struct fxt_profile *profi
 	put_names_and_stacks(&m);
 	fxt_packets_samples(&m.packets, profile);
 	fxt_packets_heaps(&m.packets, profile);
+	m.packets.time_ns = ending(profile);
+	fxt_packets_symbols(&m.packets, profile, names);
 	fxt_packets_end(&m.packets);
 }
 

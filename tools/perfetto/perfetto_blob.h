@@ -10,6 +10,7 @@
 #define FXT_TOOLS_PERFETTO_BLOB_H
 
 #include "profile.h"
+#include "tools/programs/frame_names.h"
 
 #ifdef HAVE_PROTOBUF_C
 enum { FXT_CAN_PERFETTO = true };
@@ -27,8 +28,9 @@ struct fxt_perfetto_blob {
 };
 
 /* Makes the records, and puts the profile's samples in the order of time. There are no records if the profile
- * has neither samples nor blocks. */
-void fxt_perfetto_make(struct fxt_perfetto_blob *blob, struct fxt_profile *profile);
+ * has neither samples nor blocks. `names` has the lines of source; NULL: there are none. */
+void fxt_perfetto_make(struct fxt_perfetto_blob *blob, struct fxt_profile *profile,
+		       struct fxt_frame_names *names);
 
 /* Returns whether a record is one that fxt_perfetto_make() has made. */
 bool fxt_perfetto_is_own(const struct fxt_record *rec);

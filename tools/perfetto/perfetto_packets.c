@@ -149,11 +149,16 @@ static uint64_t last_time(const struct fxt_profile *p)
 	return last_ns;
 }
 
+/* What some packets say of one process, at one time. */
+struct dump {
+	uint64_t at_ns, since_ns;
+	bool is_last;                   /* no packet is about the same moment */
+};
+
 /* Writes `count` stacks of one process. Perfetto counts the packets by `index`, after it has put them in
- * order by time, so all of them have one. */
-static void put_dump(struct fxt_packets *k, const struct fxt_profile *p,
-		     const struct fxt_profile_heap *const *heaps, size_t count, uint64_t index,
-		     uint64_t last_ns, bool is_last)
+ * order by time. */
+static void put_dump(struct fxt_packets *k, const struct fxt_profile_heap *const *heaps, size_t count,
+		     uint64_t packet_ns, const struct dump *of)
 {
 	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
 	Perfetto__ProfilePacket profile = PERFETTO__PROFILE_PACKET__INIT;
@@ -161,7 +166,6 @@ static void put_dump(struct fxt_packets *k, const struct fxt_profile *p,
 		PERFETTO__PROFILE_PACKET__PROCESS_HEAP_SAMPLES__INIT;
 	Perfetto__ProfilePacket__ProcessHeapSamples *dumps = &dump;
 	Perfetto__ProfilePacket__HeapSample list[MOST_STACKS], *entries[MOST_STACKS];
-	const struct fxt_slot *times = fxt_map_find(&p->heap_times, heaps[0]->process, 0);
 
 	for (size_t i = 0; i < count; i++) {
 		list[i] = sums_of(heaps[i]);
@@ -169,8 +173,8 @@ static void put_dump(struct fxt_packets *k, const struct fxt_profile *p,
 	}
 	dump.has_pid = dump.has_timestamp = dump.has_start_timestamp = true;
 	dump.pid = heaps[0]->process;
-	dump.start_timestamp = times->value[0];
-	dump.timestamp = times->value[1];
+	dump.start_timestamp = of->since_ns;
+	dump.timestamp = of->at_ns;
 	dump.heap_name = (char *)(uintptr_t) "libc.malloc";
 	dump.has_sampling_interval_bytes = true;
 	dump.sampling_interval_bytes = FXT_PROFILE_HEAP_INTERVAL;
@@ -179,28 +183,58 @@ static void put_dump(struct fxt_packets *k, const struct fxt_profile *p,
 	profile.n_process_dumps = 1;
 	profile.process_dumps = &dumps;
 	profile.has_index = profile.has_continued = true;
-	profile.index = index;
-	profile.continued = !is_last;
+	profile.index = k->dumps++;
+	profile.continued = !of->is_last;
 	packet.has_timestamp = true;
-	packet.timestamp = last_ns;
+	packet.timestamp = packet_ns;
 	packet.profile_packet = &profile;
 	fxt_packets_put(k, &packet);
 }
 
-void fxt_packets_heaps(struct fxt_packets *k, const struct fxt_profile *p)
+/* Writes the heap of each process at its peak. */
+static void put_peaks(struct fxt_packets *k, struct fxt_profile *p)
+{
+	const struct fxt_profile_heap *heaps[MOST_STACKS];
+	size_t peak_count;
+	struct fxt_heap_peak *peaks = fxt_heap_peaks(p, &peak_count);
+
+	for (size_t i = 0; i < peak_count; i++) {
+		const struct fxt_heap_peak *peak = &peaks[i];
+		const struct fxt_slot *times = fxt_map_find(&p->heap_times, peak->process, 0);
+		struct dump dump = {peak->at_ns, times->value[0], false};
+
+		for (size_t from = 0, count; from < peak->count; from += count) {
+			count = peak->count - from < MOST_STACKS ? peak->count - from : MOST_STACKS;
+			for (size_t j = 0; j < count; j++)
+				heaps[j] = &peak->heaps[from + j];
+			dump.is_last = from + count == peak->count;
+			put_dump(k, heaps, count, peak->at_ns, &dump);
+		}
+	}
+	fxt_heap_peaks_free(peaks, peak_count);
+}
+
+/* The sums of a process grow from its peak to its end, so Perfetto shows both. All of what was in the end has
+ * one time, because Perfetto numbers packets in the order of their times. */
+void fxt_packets_heaps(struct fxt_packets *k, struct fxt_profile *p)
 {
 	const struct fxt_profile_heap **heaps = fxt_alloc(p->heap_count + 1, sizeof(*heaps));
-	uint64_t index = 0, last_ns = last_time(p);
+	uint64_t last_ns = last_time(p);
 
+	put_peaks(k, p);
 	for (size_t i = 0; i < p->heap_count; i++)
 		heaps[i] = &p->heaps[i];
 	qsort(heaps, p->heap_count, sizeof(*heaps), by_process);
 	for (size_t from = 0, to; from < p->heap_count; from = to) {
+		const struct fxt_slot *times = fxt_map_find(&p->heap_times, heaps[from]->process, 0);
+		struct dump dump = {times->value[1], times->value[0], false};
+
 		to = from + 1;
 		while (to < p->heap_count && to - from < MOST_STACKS &&
 		       heaps[to]->process == heaps[from]->process)
 			to++;
-		put_dump(k, p, heaps + from, to - from, index++, last_ns, to == p->heap_count);
+		dump.is_last = to == p->heap_count;
+		put_dump(k, heaps + from, to - from, last_ns, &dump);
 	}
 	free(heaps);
 }

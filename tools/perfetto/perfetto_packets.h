@@ -20,6 +20,7 @@ struct fxt_packets {
 	struct fxt_perfetto_blob *blob;
 	uint64_t time_ns;               /* of packets without a time of their own */
 	size_t used;
+	uint64_t dumps;                 /* packets of the heap so far */
 	uint8_t bytes[FXT_PACKET_BYTES];        /* of the record that is not full yet */
 };
 
@@ -28,8 +29,13 @@ void fxt_packets_put(struct fxt_packets *k, Perfetto__TracePacket *packet);
 /* Writes what is left. */
 void fxt_packets_end(struct fxt_packets *k);
 
-/* Write a packet for each sample, in the order of time, and those with the heap of each process. */
+/* Write a packet for each sample, in the order of time, and those with the heap of each process: at its peak,
+ * and in the end. */
 void fxt_packets_samples(struct fxt_packets *k, struct fxt_profile *p);
-void fxt_packets_heaps(struct fxt_packets *k, const struct fxt_profile *p);
+void fxt_packets_heaps(struct fxt_packets *k, struct fxt_profile *p);
+
+/* Writes the lines of source of the frames, at a time that is later than all that refers to them. `names` has
+ * the debug information; NULL: there is none. */
+void fxt_packets_symbols(struct fxt_packets *k, const struct fxt_profile *p, struct fxt_frame_names *names);
 
 #endif

@@ -235,10 +235,11 @@ void fxt_profile_begin_part(const struct fxt_profile *p, struct fxt_profile_part
 {
 	part->stacks = stacks;
 	part->first_sample = p->sample_count;
+	part->first_change = p->change_count;
 }
 
-/* Adds the sums of a process and a node. */
-static void add_heap(struct fxt_profile *p, const struct fxt_profile_heap *from, uint64_t process,
+/* Adds the sums of a process and a node. Returns their place. */
+static size_t add_heap(struct fxt_profile *p, const struct fxt_profile_heap *from, uint64_t process,
 		     uint32_t node)
 {
 	struct fxt_profile_heap *to =
@@ -248,14 +249,24 @@ static void add_heap(struct fxt_profile *p, const struct fxt_profile_heap *from,
 	to->freed += from->freed;
 	to->blocks += from->blocks;
 	to->freed_blocks += from->freed_blocks;
+	return (size_t)(to - p->heaps);
+}
+
+/* Changes from `first` on have sums that lie at these places now. */
+static void move_changes(struct fxt_profile *p, size_t first, const uint32_t *places)
+{
+	for (size_t i = first; i < p->change_count; i++)
+		p->changes[i].heap = places[p->changes[i].heap];
 }
 
 void fxt_profile_end_part(struct fxt_profile *p, struct fxt_profile_part *part, struct fxt_reader *r)
 {
 	struct resolving v = {.p = p, .stacks = part->stacks, .r = r};
+	uint32_t *places;
 
 	if (!p->is_on)
 		return;
+	places = fxt_alloc(part->heap_count + 1, sizeof(*places));
 	v.nodes = fxt_alloc(part->stacks->count + 1, sizeof(*v.nodes));
 	for (size_t i = part->first_sample; i < p->sample_count; i++) {
 		if (!p->samples[i].is_node)
@@ -263,7 +274,10 @@ void fxt_profile_end_part(struct fxt_profile *p, struct fxt_profile_part *part, 
 		p->samples[i].is_node = true;
 	}
 	for (size_t i = 0; i < part->heap_count; i++)
-		add_heap(p, &part->heaps[i], part->heaps[i].process, resolve(&v, part->heaps[i].node));
+		places[i] = (uint32_t)add_heap(p, &part->heaps[i], part->heaps[i].process,
+					       resolve(&v, part->heaps[i].node));
+	move_changes(p, part->first_change, places);
+	free(places);
 	p->providers += r->provider_count;
 	fxt_map_free(&v.mappings);
 	free(v.nodes);
@@ -278,6 +292,7 @@ void fxt_profile_settle(struct fxt_profile *p, fxt_profile_who *who, const void 
 	struct fxt_profile_heap *heaps = p->heaps;
 	size_t count = p->heap_count;
 	struct fxt_map times = p->heap_times;
+	uint32_t *places = fxt_alloc(count + 1, sizeof(*places));
 
 	for (size_t i = 0; who && i < p->sample_count; i++) {
 		struct fxt_profile_sample *one = &p->samples[i];
@@ -296,10 +311,12 @@ void fxt_profile_settle(struct fxt_profile *p, fxt_profile_who *who, const void 
 
 		if (who)
 			process = who(context, process, 0, from->value[0]);
-		add_heap(p, &heaps[i], process, heaps[i].node);
+		places[i] = (uint32_t)add_heap(p, &heaps[i], process, heaps[i].node);
 		fxt_profile_heap_time(p, process, from->value[0]);
 		fxt_profile_heap_time(p, process, from->value[1]);
 	}
+	move_changes(p, 0, places);
+	free(places);
 	fxt_map_free(&times);
 	free(heaps);
 }
@@ -332,6 +349,7 @@ void fxt_profile_free(struct fxt_profile *p)
 	free(p->nodes);
 	free(p->samples);
 	free(p->heaps);
+	free(p->changes);
 	fxt_map_free(&p->by_mapping);
 	fxt_map_free(&p->by_frame);
 	fxt_map_free(&p->by_node);

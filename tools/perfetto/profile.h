@@ -55,6 +55,13 @@ struct fxt_profile_heap {
 	uint64_t blocks, freed_blocks;
 };
 
+/* A block was taken or freed. */
+struct fxt_profile_change {
+	uint64_t at_ns, bytes;
+	uint32_t heap;                  /* place of the sums; those of the part until that ends */
+	bool is_free;
+};
+
 /* All members are zero at first. */
 struct fxt_profile {
 	bool is_on;                     /* it takes something */
@@ -65,8 +72,10 @@ struct fxt_profile {
 	struct fxt_profile_node *nodes;
 	struct fxt_profile_sample *samples;
 	struct fxt_profile_heap *heaps;
+	struct fxt_profile_change *changes;
 	size_t string_count, string_capacity, mapping_count, mapping_capacity, frame_count, frame_capacity,
-		node_count, node_capacity, sample_count, sample_capacity, heap_count, heap_capacity;
+		node_count, node_capacity, sample_count, sample_capacity, heap_count, heap_capacity,
+		change_count, change_capacity;
 	struct fxt_map by_mapping, by_frame, by_node, by_heap;  /* to places plus 1 */
 	struct fxt_map heap_times; /* process -> times of the first and the last event of its heap */
 	size_t providers; /* of the parts that have ended */
@@ -76,7 +85,7 @@ struct fxt_profile {
 /* A part that is being read. All members are zero at first. */
 struct fxt_profile_part {
 	struct fxt_call_stacks *stacks; /* the part's nodes, which belong to the caller */
-	size_t first_sample;            /* place of the part's first sample */
+	size_t first_sample, first_change;      /* places of the part's first sample and change */
 	struct fxt_profile_heap *heaps;
 	size_t heap_count, heap_capacity;
 	struct fxt_map by_heap; /* process and place of a node -> place in heaps, plus 1 */
@@ -128,5 +137,19 @@ typedef uint64_t fxt_profile_who(const void *context, uint64_t pid, uint64_t tid
 void fxt_profile_settle(struct fxt_profile *p, fxt_profile_who *who, const void *context);
 
 void fxt_profile_free(struct fxt_profile *p);
+
+/* -- heap_peaks.c --------------------------------------------------------------------------------- */
+
+/* The heap of a process when most of it was in use. */
+struct fxt_heap_peak {
+	uint64_t process, at_ns;
+	struct fxt_profile_heap *heaps; /* the sums until then, of stacks that were there */
+	size_t count;
+};
+
+/* Finds the peaks, in the order of time, after fxt_profile_settle(). A process that freed nothing after its
+ * peak has none here: its end says the same. The caller frees the peaks. */
+struct fxt_heap_peak *fxt_heap_peaks(struct fxt_profile *p, size_t *count);
+void fxt_heap_peaks_free(struct fxt_heap_peak *peaks, size_t count);
 
 #endif

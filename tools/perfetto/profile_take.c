@@ -99,6 +99,12 @@ void fxt_profile_heap_time(struct fxt_profile *p, uint64_t process, uint64_t at_
 		s->value[1] = at_ns;
 }
 
+static void put_change(struct fxt_profile *p, uint32_t heap, uint64_t at_ns, uint64_t bytes, bool is_free)
+{
+	p->changes = fxt_grow(p->changes, &p->change_capacity, p->change_count + 1, sizeof(*p->changes));
+	p->changes[p->change_count++] = (struct fxt_profile_change){at_ns, bytes, heap, is_free};
+}
+
 static void free_block(struct fxt_profile *p, struct fxt_profile_part *part, struct fxt_slot *slot,
 		       uint64_t at_ns)
 {
@@ -106,6 +112,7 @@ static void free_block(struct fxt_profile *p, struct fxt_profile_part *part, str
 
 	heap->freed += slot->value[1];
 	heap->freed_blocks++;
+	put_change(p, (uint32_t)slot->value[0], at_ns, slot->value[1], true);
 	fxt_profile_heap_time(p, heap->process, at_ns);
 	fxt_map_remove(&part->lives, slot);
 }
@@ -133,6 +140,7 @@ static void take_begin(struct fxt_profile *p, struct fxt_profile_part *part, con
 	slot = fxt_map_put(&part->lives, rec->extra, 0, &fresh);
 	slot->value[0] = (uint64_t)(heap - part->heaps);
 	slot->value[1] = bytes;
+	put_change(p, (uint32_t)slot->value[0], fxt_ns(rec->provider, rec->ticks), bytes, false);
 	fxt_profile_heap_time(p, process, fxt_ns(rec->provider, rec->ticks));
 	early = part->early.used ? fxt_map_find(&part->early, rec->extra, 0) : NULL;
 	if (!early)

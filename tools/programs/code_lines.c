@@ -118,12 +118,15 @@ size_t fxt_code_file_levels(struct fxt_code_file *f, uint64_t address,
 	memset(levels, 0, FXT_CODE_LEVELS * sizeof(*levels));
 	address += bias;
 	line = dwfl_module_getsrc(module, address);
+	/* Without a line there is no unit, and to look through all units takes long. libdwfl takes code
+	 * behind a unit, such as _start behind main, for that of its last line. */
+	unit = line ? unit_of(module, address, &of_unit) : NULL;
+	if (unit && dwarf_haspc(unit, address - of_unit) == 0)
+		return 1;
 	if (line)
 		levels[0].file = copy(dwfl_lineinfo(line, NULL, &levels[0].line, NULL, NULL, NULL));
 	if (levels[0].line < 0 || !levels[0].file)
 		levels[0].line = 0;
-	/* Without a line there is no unit, and to look through all units takes long. */
-	unit = line ? unit_of(module, address, &of_unit) : NULL;
 	if (unit)
 		last = add_inlined(unit, address - of_unit, levels);
 	return last + 1;

@@ -9,7 +9,10 @@
 #include <libelf.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include "debug_dirs.h"
 
 #if defined(__x86_64__)
 enum { OUR_MACHINE = EM_X86_64 };
@@ -161,4 +164,21 @@ bool fxt_elf_read(int fd, struct fxt_elf_facts *facts)
 		*facts = (struct fxt_elf_facts){.bits = 64, .our_machine = true, .broken = true};
 	elf_end(elf);
 	return true;
+}
+
+bool fxt_elf_is_cut(const char *path)
+{
+	int fd = *path == '/' ? fxt_debug_dirs_open_file(path) : -1;
+	Elf64_Ehdr header;
+	struct stat st;
+	bool is_cut = false;
+
+	if (fd < 0)
+		return false;
+	if (fstat(fd, &st) == 0 && pread(fd, &header, sizeof(header), 0) == (ssize_t)sizeof(header) &&
+	    memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_ident[EI_CLASS] == ELFCLASS64)
+		is_cut = header.e_shoff > (uint64_t)st.st_size ||
+			 (uint64_t)st.st_size - header.e_shoff < (uint64_t)header.e_shnum * header.e_shentsize;
+	close(fd);
+	return is_cut;
 }

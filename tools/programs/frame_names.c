@@ -136,9 +136,7 @@ const char *fxt_frame_function(struct fxt_frame_names *n, const struct fxt_frame
 	return (const char *)(uintptr_t)function_of(file_of(n, at), at->offset)->value[0];
 }
 
-/* Returns whether the node has no name, or the one of an address, which was written where its file and debug
- * information were not at hand. */
-static bool is_nameless(const struct fxt_reader *r, const struct fxt_call_frame *frame)
+bool fxt_frame_is_nameless(const struct fxt_reader *r, const struct fxt_call_frame *frame)
 {
 	struct fxt_text name, path;
 	char *of_address;
@@ -168,7 +166,7 @@ void fxt_frame_names_complete(struct fxt_frame_names *n, struct fxt_call_stacks 
 		struct fxt_frame_at at;
 		struct fxt_text name;
 
-		if (!is_nameless(r, frame))
+		if (!fxt_frame_is_nameless(r, frame))
 			continue;
 		if (!stacks->is_finished)
 			fxt_call_stacks_find_module(stacks, (uint32_t)i);

@@ -47,6 +47,10 @@ const char *fxt_frame_function(struct fxt_frame_names *n, const struct fxt_frame
 /* Returns the functions and lines at the address. The result lives as long as `n`. */
 const struct fxt_frame_place *fxt_frame_place(struct fxt_frame_names *n, const struct fxt_frame_at *at);
 
+/* Returns whether the node has no name, or the one of an address, which was written where its file and debug
+ * information were not at hand. */
+bool fxt_frame_is_nameless(const struct fxt_reader *r, const struct fxt_call_frame *frame);
+
 /* Gives names to all nodes that have none, or only that of an address. `n` may be NULL: then it does
  * nothing. */
 void fxt_frame_names_complete(struct fxt_frame_names *n, struct fxt_call_stacks *stacks,

@@ -135,6 +135,7 @@ static void summary_json(const struct fxt_merge *m, const struct fxt_run *run, c
 	fxt_json_u64(&j, "overwritten", m->lost[FXT_LOSS_OVERWRITTEN]);
 	fxt_json_u64(&j, "blocks_not_kept", m->lost[FXT_LOSS_BLOCKS]);
 	fxt_json_u64(&j, "stacks_not_kept", m->lost[FXT_LOSS_STACKS]);
+	fxt_json_u64(&j, "unnamed", m->lost[FXT_LOSS_UNNAMED]);
 	fxt_json_u64(&j, "given_up", m->given_up);
 	fxt_json_array(&j, "untraced");
 	for (size_t i = 0; i < m->untraced.count && m->follows == FXT_FOLLOWS_ALL; i++) {

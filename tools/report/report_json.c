@@ -11,6 +11,7 @@
 #include "report.h"
 #include "tools/analysis/categories.h"
 #include "tools/analysis/demangle.h"
+#include "tools/callers/nameless.h"
 #include "tools/printing/json.h"
 
 /* Adds the name that a function has in its source. `name` stays the symbol that is in the file. */
@@ -136,6 +137,25 @@ static void put_not_kept(struct fxt_json *j, const struct fxt_overview *o, const
 	fxt_json_end(j);
 }
 
+/* Puts what has no name. */
+static void put_nameless(struct fxt_json *j, const struct fxt_report *report)
+{
+	struct fxt_nameless nameless = {0};
+
+	fxt_nameless_find(&nameless, &report->who->stacks, report->r);
+	fxt_json_u64(j, "unnamed", fxt_overview_lost(&report->overview, FXT_LOSS_UNNAMED));
+	fxt_json_u64(j, "unnamed_in_stacks", nameless.functions);
+	fxt_json_array(j, "cut_files");
+	for (size_t i = 0; i < nameless.cut_count; i++) {
+		fxt_json_object(j, NULL);
+		fxt_json_text(j, "path", &nameless.cut[i].path);
+		fxt_json_u64(j, "functions", nameless.cut[i].functions);
+		fxt_json_end(j);
+	}
+	fxt_json_end(j);
+	fxt_nameless_free(&nameless);
+}
+
 static void put_account(struct fxt_json *j, const struct fxt_report *report)
 {
 	const struct fxt_overview *o = &report->overview;
@@ -156,6 +176,7 @@ static void put_account(struct fxt_json *j, const struct fxt_report *report)
 	fxt_json_u64(j, "kernel_lost", o->kernel_lost);
 	put_windows(j, "kernel_windows", o, FXT_KERNEL_PROVIDER_ID);
 	put_not_kept(j, o, report->r);
+	put_nameless(j, report);
 	fxt_json_string(j, "reason", o->reason);
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "report.h"
+#include "tools/callers/nameless.h"
 #include "tools/common/message.h"
 #include "tools/printing/print.h"
 
@@ -173,6 +174,30 @@ static void print_not_kept(const uint64_t lost[FXT_LOSS_KINDS], FILE *out)
 			fxt_count(stacks).text);
 }
 
+/* The columns of the path of a file. */
+enum { PATH_COLUMNS = 40 };
+
+/* Prints what has no name though it should. */
+static void print_nameless(const struct fxt_report *report, uint64_t unnamed, FILE *out)
+{
+	struct fxt_nameless nameless = {0};
+
+	if (unnamed)
+		fprintf(out,
+			"without a name: %s objects and instrumented functions, for which there was no room, or\n"
+			"  whose file was cut off while the program used it\n",
+			fxt_count(unnamed).text);
+	fxt_nameless_find(&nameless, &report->who->stacks, report->r);
+	for (size_t i = 0; i < nameless.cut_count; i++) {
+		char *path = fxt_printable(&nameless.cut[i].path, PATH_COLUMNS, true);
+
+		fprintf(out, "without a name: %s functions in call stacks, of %s, which was cut off\n",
+			fxt_count(nameless.cut[i].functions).text, path);
+		free(path);
+	}
+	fxt_nameless_free(&nameless);
+}
+
 /* Prints what is missing of the kernel's part, and the windows that its gap has. */
 static void print_kernel_lost(const struct fxt_overview *o, FILE *out)
 {
@@ -205,6 +230,7 @@ void fxt_report_print_losses(const struct fxt_report *report, FILE *out)
 		 !o->kernel_lost)
 		fputs("nothing lost\n", out);
 	print_not_kept(lost, out);
+	print_nameless(report, lost[FXT_LOSS_UNNAMED], out);
 	if (o->kernel_lost)
 		print_kernel_lost(o, out);
 	if (lost[FXT_LOSS_OVERWRITTEN])
