@@ -1,7 +1,8 @@
 /* This kills programs while they move what a killed manager has not saved to files of their own
  * (writer/buffer_leave.c), and lets the manager's heir go on (tools/manager/heir_moves.c). Threads record and
  * count losses meanwhile. What a thread has told of is in the file or in what the heir saves, once; or a ring
- * has overwritten and counted it.
+ * has overwritten and counted it. Each record is the end of a call, which a page has shown in progress
+ * before: no call is there both ways.
  *
  * A third of the programs are killed at any time, and a third some time after the move has begun. The others
  * are stopped at a system call of the move, and go on instruction by instruction. They are killed after some
@@ -23,7 +24,7 @@
 #include "tools/manager/client_parts.h"
 #include "tools/manager/heir_parts.h"
 
-enum { MOST_THREADS = 4, MOST_MARKS = 8000, EVENT_WORDS = 2 };
+enum { MOST_THREADS = 4, MOST_MARKS = 8000, EVENT_WORDS = 4 };
 
 /* What the program tells. */
 static struct told {
@@ -31,6 +32,7 @@ static struct told {
 	_Atomic uint32_t first[MOST_THREADS];   /* so many each thread records before the manager is gone */
 	uint32_t pace[MOST_THREADS];
 	uint32_t events[MOST_THREADS];          /* a thread turns to another chunk after so many */
+	uint64_t page;                          /* where the page of slots lies in the memory */
 	atomic_uint ready;
 	atomic_bool leaves;
 	atomic_bool has_left;
@@ -41,6 +43,9 @@ static atomic_uint *killed_in;
 
 /* The row behind those of the threads is for a record in a page. */
 static unsigned char found[MOST_THREADS + 1][MOST_MARKS];
+/* Those that were found in progress. */
+static unsigned char found_begun[MOST_THREADS][MOST_MARKS];
+static uint64_t *page;
 static struct overwritten_sums overwritten;
 static char path[FXT_PATH_BYTES], rest[sizeof(path) + 8];
 
@@ -52,13 +57,33 @@ static void spin(uint64_t times)
 
 /* -- The program --------------------------------------------------------------------------------- */
 
+/* Fills in the words of a record but its header: its number passes for a time, and its thread for the numbers
+ * of process and thread. */
+static void describe(uint64_t *at, unsigned thread, uint32_t number)
+{
+	at[1] = (uint64_t)thread << 32 | number;
+	at[2] = at[3] = thread;
+}
+
+static uint64_t header_of(uint64_t type)
+{
+	return FXT_RECORD_EVENT | fxt_event_type(type);
+}
+
 static void put(struct fxt_lane *lane, unsigned thread)
 {
 	uint32_t number = atomic_load_explicit(&told->recorded[thread], memory_order_relaxed);
-	uint64_t *at = fxt_lane_place(lane, EVENT_WORDS);
+	uint64_t *slot = page + (size_t)(1 + thread) * EVENT_WORDS, *at;
 
-	at[1] = (uint64_t)thread << 32 | number;
-	fxt_lane_commit(lane, at, EVENT_WORDS, FXT_RECORD_EVENT);
+	describe(slot, thread, number);
+	atomic_store_explicit((_Atomic uint64_t *)slot,
+			      header_of(FXT_EVENT_DURATION_BEGIN) | fxt_record_words(EVENT_WORDS),
+			      memory_order_release);
+	spin(told->pace[thread]);
+	atomic_store_explicit((_Atomic uint64_t *)slot, fxt_filler(EVENT_WORDS), memory_order_release);
+	at = fxt_lane_place(lane, EVENT_WORDS);
+	describe(at, thread, number);
+	fxt_lane_commit(lane, at, EVENT_WORDS, header_of(FXT_EVENT_DURATION_COMPLETE));
 	lane->events++;
 	atomic_store_explicit(&told->recorded[thread], number + 1, memory_order_release);
 }
@@ -93,7 +118,6 @@ static void *record(void *argument)
 	while (atomic_load(&told->recorded[thread]) < MOST_MARKS) {
 		if (atomic_load(&told->recorded[thread]) == told->first[thread])
 			wait_for_the_end();
-		spin(told->pace[thread]);
 		if (fxt_lane_has(&lane, EVENT_WORDS) && lane.events < told->events[thread]) {
 			put(&lane, thread);
 			continue;
@@ -112,17 +136,21 @@ static void *record(void *argument)
 	return NULL;
 }
 
-/* Puts a record into a page of words that are rewritten in place. */
+/* Puts a record into a page of words that are rewritten in place, and a slot for each thread. */
 static void put_in_page(void)
 {
 	struct fxt_chunk taken;
-	uint64_t *page = fxt_storage_take_page(&buffer.storage, 0, FXT_PAGE_WORDS, &taken);
+	unsigned i;
 
+	page = fxt_storage_take_page(&buffer.storage, 0, FXT_PAGE_WORDS, &taken);
 	if (!page)
 		abort();
-	page[EVENT_WORDS] = fxt_filler(FXT_PAGE_WORDS - 1 - EVENT_WORDS);
-	page[1] = (uint64_t)MOST_THREADS << 32;
-	page[0] = FXT_RECORD_EVENT | fxt_record_words(EVENT_WORDS);
+	told->page = (uint64_t)((char *)page - (char *)buffer.header);
+	for (i = 1; i <= MOST_THREADS; i++)
+		page[i * EVENT_WORDS] = fxt_filler(EVENT_WORDS);
+	page[i * EVENT_WORDS] = fxt_filler(FXT_PAGE_WORDS - 1 - i * EVENT_WORDS);
+	describe(page, MOST_THREADS, 0);
+	page[0] = header_of(FXT_EVENT_DURATION_COMPLETE) | fxt_record_words(EVENT_WORDS);
 }
 
 static void __attribute__((noreturn)) run(unsigned threads)
@@ -173,9 +201,14 @@ enum moment { ANY_TIME, FROM_THE_MOVE_ON, AT_AN_INSTRUCTION };
 
 static void kill_at(enum moment moment, pid_t child)
 {
-	uint64_t calls = any_size(6), steps = any_size(11);
+	uint64_t calls = any_size(6), steps = any_size(15);
 	bool goes_on = random_below(2);
 	int status;
+
+	/* The pages move in these system calls, behind the durable area, and in the instructions after them,
+	 * which are many. */
+	if (random_below(2))
+		calls = 6 + random_below(6);
 
 	ck_assert_int_eq(waitpid(child, &status, 0), child);
 	ck_assert(WIFSTOPPED(status));
@@ -199,6 +232,21 @@ static void kill_at(enum moment moment, pid_t child)
 	ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 }
 
+/* Makes the memory what it is where each thread was in its last call when the page was mapped, and has ended
+ * the call since: the file has the event. */
+static void leave_in_progress(struct fxt_client *client)
+{
+	uint64_t *slots = (uint64_t *)(client->memory + told->page);
+
+	for (unsigned i = 0; i < MOST_THREADS; i++) {
+		if (!atomic_load(&told->recorded[i]))
+			continue;
+		describe(slots + (1 + i) * EVENT_WORDS, i, atomic_load(&told->recorded[i]) - 1);
+		slots[(1 + i) * EVENT_WORDS] =
+			header_of(FXT_EVENT_DURATION_BEGIN) | fxt_record_words(EVENT_WORDS);
+	}
+}
+
 /* Does what an heir does. Returns how the program has left. */
 static uint32_t inherit(int memory)
 {
@@ -210,6 +258,7 @@ static uint32_t inherit(int memory)
 	ck_assert_ptr_null(fxt_client_map(client, session, memory, 0));
 	leaving = atomic_load(&((struct fxt_managed_header *)client->memory)->leaving);
 	if (leaving == FXT_MOVES) {
+		leave_in_progress(client);
 		ck_assert(fxt_heir_completes(client));
 		/* It may have been killed itself after this. */
 		ck_assert(fxt_heir_completes(client));
@@ -253,6 +302,11 @@ static uint64_t find_in(const char *name)
 		ck_assert_uint_eq(size, EVENT_WORDS);
 		ck_assert_uint_le(words[at + 1] >> 32, MOST_THREADS);
 		ck_assert_uint_lt((uint32_t)words[at + 1], MOST_MARKS);
+		if (fxt_get_event_type(words[at]) == FXT_EVENT_DURATION_BEGIN) {
+			ck_assert_uint_lt(words[at + 1] >> 32, MOST_THREADS);
+			found_begun[words[at + 1] >> 32][(uint32_t)words[at + 1]]++;
+			continue;
+		}
 		found[words[at + 1] >> 32][(uint32_t)words[at + 1]]++;
 	}
 	free(words);
@@ -275,6 +329,7 @@ START_TEST(killed)
 	random_seed(0);
 	random_seed(1 + (uint64_t)_i);
 	memset(found, 0, sizeof(found));
+	memset(found_begun, 0, sizeof(found_begun));
 	memset(&overwritten, 0, sizeof(overwritten));
 	told = mmap(NULL, sizeof(*told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	ck_assert(getcwd(path, sizeof(path) - 40) != NULL);
@@ -307,6 +362,9 @@ START_TEST(killed)
 		ck_assert_uint_le(found[i][k], 1);
 		for (k++; k < MOST_MARKS; k++)
 			ck_assert_uint_eq(found[i][k], 0);
+		for (k = 0; k < MOST_MARKS; k++)
+			ck_assert_msg(!found[i][k] || !found_begun[i][k],
+				      "call %u of thread %u has ended, and is in progress", k, i);
 		lost_told += atomic_load(&told->lost[i]);
 	}
 	ck_assert_uint_eq(missing, all_overwritten(&overwritten));

@@ -369,9 +369,6 @@ __attribute__((cold)) void fxt_buffer_durable_retract(struct fxt_buffer *buffer,
 uint64_t fxt_buffer_overwritten(const struct fxt_buffer *buffer);
 /* Implements clear() of storage.h. */
 void fxt_buffer_clear(struct fxt_storage *storage, const struct fxt_chunk *chunk);
-/* Returns how many events are in chunk `number` of a managed ring that nobody has saved, after the caller has
- * taken it (FXT_MANAGED_OLDEST). The manager takes none of them any more. */
-uint32_t fxt_managed_unsaved(struct fxt_buffer *buffer, uint32_t number);
 
 /* Makes the tables that are not in the file. Returns 0 or a negative errno. */
 int fxt_buffer_make_tables(struct fxt_buffer *buffer);

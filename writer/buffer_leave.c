@@ -77,6 +77,7 @@ static void withdraw_all(struct fxt_buffer *buffer)
 	uint64_t taken;
 
 	atomic_store(&buffer->leaves, true);
+	fxt_managed_count_taken_in_vain(buffer);
 	for (i = 0; i < buffer->managed_chunks; i++) {
 		entry = withdraw(buffer, i, pass);
 		state = fxt_managed_state_of(entry);

@@ -220,36 +220,6 @@ static void populate(struct fxt_buffer *buffer, uint32_t number)
 		fxt_sys_madvise(fxt_buffer_chunk(buffer, number), FXT_CHUNK_BYTES, MADV_POPULATE_WRITE);
 }
 
-/* Returns whether what was taken is in no archive, because the manager was killed while it was saving. */
-static bool was_taken_in_vain(const struct fxt_buffer *buffer, struct fxt_taken taken)
-{
-	uint32_t pass = atomic_load_explicit(&buffer->header->saved_pass, memory_order_acquire) + 1;
-
-	return taken.events && taken.pass == (pass & FXT_TAKEN_PASS_MASK) && buffer->manager_word &&
-	       fxt_managed_is_gone(buffer);
-}
-
-uint32_t fxt_managed_unsaved(struct fxt_buffer *buffer, uint32_t number)
-{
-	const uint32_t turn = atomic_load_explicit(&buffer->states[number], memory_order_relaxed) >> 8;
-	uint32_t events = buffer->past[number].events;
-	uint64_t word = atomic_load(&buffer->taken[number]);
-	struct fxt_taken taken;
-
-	/* With another turn the word is not the manager's any more. It still says what was taken, for whoever
-	 * finds the chunk after the process was killed. */
-	do {
-		taken = fxt_taken_unpack(word);
-		if (taken.turn != (turn & FXT_TAKEN_TURN_MASK) &&
-		    taken.turn != ((turn - 1) & FXT_TAKEN_TURN_MASK))
-			taken = (struct fxt_taken){0};
-		taken.turn = turn;
-	} while (!atomic_compare_exchange_weak(&buffer->taken[number], &word, fxt_taken_pack(taken)));
-	if (was_taken_in_vain(buffer, taken))
-		return events;
-	return taken.events < events ? events - taken.events : 0;
-}
-
 /* Returns whether a chunk in this state may be taken: it is free, or the ring has given it. */
 static bool may_take(enum fxt_managed_state state, bool is_oldest)
 {

@@ -16,6 +16,10 @@
 
 extern const struct fxt_storage_ops fxt_managed_ops __attribute__((visibility("hidden")));
 
+/* Counts what a ring has overwritten of chunks that its manager was saving when it was killed
+ * (buffer_retract.c). The process leaves its manager. */
+void fxt_managed_count_taken_in_vain(struct fxt_buffer *buffer);
+
 /* The open word of a chunk: a filler up to the chunk's last word, so that a chunk that begins with it has no
  * records; with bits, "moving", that no other filler has, and which are no time, text or number of a
  * program. */

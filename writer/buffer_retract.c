@@ -1,6 +1,6 @@
 /* Takes what was recorded out of the trace again: one record, or all that a chunk of a ring has. Any context
  * may call this. */
-#include "buffer.h"
+#include "buffer_managed.h"
 
 #include <string.h>
 
@@ -130,23 +130,6 @@ static bool shows_copy(const uint64_t *chunk)
 	       fxt_filler(FXT_GIVEN_UP_AT);
 }
 
-/* Returns how many events of the chunk are neither saved nor counted. */
-static uint32_t uncounted(struct fxt_buffer *buffer, uint32_t number)
-{
-	const struct fxt_chunk_past *past = &buffer->past[number];
-
-	if (atomic_load(&buffer->managed)) {
-		enum fxt_managed_state state = fxt_managed_state_of(atomic_load(&buffer->states[number]));
-
-		if (state == FXT_MANAGED_OLDEST)
-			return fxt_managed_unsaved(buffer, number);
-		/* The process is about to leave its manager. */
-		if (state != FXT_MANAGED_LEFT)
-			return 0;
-	}
-	return past->archived < past->events ? past->events - past->archived : 0;
-}
-
 /* Returns the row that belongs to the chunk; LAST_ROW: there is none. */
 static unsigned row_of(const struct fxt_buffer *buffer, uint32_t number)
 {
@@ -209,6 +192,87 @@ static void add(struct fxt_buffer *buffer, uint32_t events, uint64_t last_ns)
 	atomic_fetch_add((_Atomic uint64_t *)&count[FXT_COUNTER_SUM], events);
 	describe(buffer, count, LAST_ROW, last_ns);
 	show(buffer, count, FXT_COUNTER_WORDS);
+}
+
+/* Tells in the memory's header that events were overwritten which the manager has taken in a pass that it has
+ * not counted yet. Shows the count that they belong to if the pass is never counted: whoever adds to it then
+ * may not know how such a count is written. */
+static void note_taken(struct fxt_buffer *buffer, uint32_t events, uint32_t pass, uint64_t last_ns)
+{
+	fxt_taken_entry *at = &buffer->header->overwritten_in_pass;
+	uint64_t word = atomic_load(at), next;
+
+	if (buffer->overwritten.record[0])
+		add(buffer, 0, last_ns);
+	do
+		next = (uint64_t)pass << 32 | (uint32_t)(fxt_overwritten_in_pass(word, pass - 1) + events);
+	while (!atomic_compare_exchange_weak(at, &word, next));
+}
+
+/* Returns how many events were overwritten that are in no archive, because the manager was killed while it
+ * was saving them. The caller counts them. */
+static uint32_t taken_in_vain(struct fxt_buffer *buffer)
+{
+	uint32_t pass = atomic_load_explicit(&buffer->header->saved_pass, memory_order_acquire);
+
+	return fxt_overwritten_in_pass(atomic_exchange(&buffer->header->overwritten_in_pass, 0), pass);
+}
+
+void fxt_managed_count_taken_in_vain(struct fxt_buffer *buffer)
+{
+	uint32_t events = taken_in_vain(buffer);
+
+	if (events && buffer->overwritten.record[0])
+		add(buffer, events, 0);
+}
+
+/* Returns how many events of a ring's chunk the manager has not saved. The caller gives the chunk up in the
+ * turn that it has in the table. */
+static uint32_t unsaved(struct fxt_buffer *buffer, uint32_t number)
+{
+	const uint32_t turn = atomic_load_explicit(&buffer->states[number], memory_order_relaxed) >> 8;
+	uint32_t events = buffer->past[number].events, pass;
+	uint64_t word = atomic_load(&buffer->taken[number]);
+	struct fxt_taken taken;
+
+	/* With another turn the word is not the manager's any more. It still says what was taken, for whoever
+	 * finds the chunk after the process was killed. */
+	do {
+		taken = fxt_taken_unpack(word);
+		if (taken.turn != (turn & FXT_TAKEN_TURN_MASK) &&
+		    taken.turn != ((turn - 1) & FXT_TAKEN_TURN_MASK))
+			taken = (struct fxt_taken){0};
+		taken.turn = turn;
+	} while (!atomic_compare_exchange_weak(&buffer->taken[number], &word, fxt_taken_pack(taken)));
+	if (taken.events > events)
+		taken.events = events;
+	pass = atomic_load_explicit(&buffer->header->saved_pass, memory_order_acquire) + 1;
+	if (!taken.events || taken.pass != (pass & FXT_TAKEN_PASS_MASK))
+		return events - taken.events;
+	/* The pass may yet be counted, or the manager killed before that. Whoever finds that it is gone
+	 * counts what was noted until then. */
+	note_taken(buffer, taken.events, pass, buffer->past[number].last_ns);
+	events -= taken.events;
+	if (buffer->manager_word && fxt_managed_is_gone(buffer))
+		events += taken_in_vain(buffer);
+	return events;
+}
+
+/* Returns how many events of the chunk are neither saved nor counted. */
+static uint32_t uncounted(struct fxt_buffer *buffer, uint32_t number)
+{
+	const struct fxt_chunk_past *past = &buffer->past[number];
+
+	if (atomic_load(&buffer->managed)) {
+		enum fxt_managed_state state = fxt_managed_state_of(atomic_load(&buffer->states[number]));
+
+		if (state == FXT_MANAGED_OLDEST)
+			return unsaved(buffer, number);
+		/* The process is about to leave its manager. */
+		if (state != FXT_MANAGED_LEFT)
+			return 0;
+	}
+	return past->archived < past->events ? past->events - past->archived : 0;
 }
 
 /* Puts the copy of a count at the end of the chunk, and then in the place of its events. */

@@ -191,6 +191,8 @@ enum fxt_buffer_disposition { FXT_CLEAR_ENTIRE = 1, FXT_CLEAR_NONDURABLE, FXT_RE
 
 enum { FXT_MANAGED_VERSION = 0, FXT_MANAGED_HEADER_BYTES = 4096, FXT_MANAGED_PATH_BYTES = 3072 };
 
+typedef _Atomic uint64_t fxt_taken_entry;        /* struct fxt_taken, in one word */
+
 /* The header of the memory. The first 128 bytes are the trace engine's trace_buffer_header; sizes and offsets
  * are in bytes. The provider writes all of it. */
 struct fxt_managed_header {
@@ -244,6 +246,11 @@ struct fxt_managed_header {
 	 * fstat() says of it. */
 	uint64_t file_device, file_inode;
 	char file_path[FXT_MANAGED_PATH_BYTES];
+	/* In a ring: what the provider has overwritten of chunks that the manager has taken in a pass that it
+	 * has not counted yet. The number of the pass is in the upper half, that of the events in the lower
+	 * one. If the manager is killed before it counts the pass, nobody has saved them, and they count as
+	 * overwritten: the last count of counters_offset is theirs, and is shown already. */
+	fxt_taken_entry overwritten_in_pass;
 };
 
 /* So many chunks of each rolling buffer a streaming provider is granted at first, and so many where there is
@@ -295,8 +302,6 @@ enum fxt_managed_leaving { FXT_STAYS, FXT_MOVES, FXT_HAS_LEFT };
  * rest of the word is still that of the turn before then, until the chunk is empty (FXT_MANAGED_OLDEST).
  *
  * Of turn and pass the word has the lower bits: the turn is at most one behind that of the chunk. */
-typedef _Atomic uint64_t fxt_taken_entry;
-
 struct fxt_taken {
 	uint32_t turn, words, before, events, pass;
 };
@@ -346,6 +351,13 @@ static inline uint32_t fxt_taken_events(uint64_t word, uint32_t turn, uint32_t s
 	if (t.turn != (turn & FXT_TAKEN_TURN_MASK) || t.pass == ((saved_pass + 1) & FXT_TAKEN_PASS_MASK))
 		return 0;
 	return t.events;
+}
+
+/* Returns how many events `overwritten_in_pass` of the header has that are in no archive, if the manager is
+ * gone: those of the pass behind the last one that it has counted. */
+static inline uint32_t fxt_overwritten_in_pass(uint64_t word, uint32_t saved_pass)
+{
+	return (uint32_t)(word >> 32) == saved_pass + 1 ? (uint32_t)word : 0;
 }
 
 static inline enum fxt_managed_state fxt_managed_state_of(uint32_t entry)

@@ -379,7 +379,7 @@ def session(one, programs, rnd, number):
         change(one, programs, "start_tracing", {"buffer_disposition": disposition}, "STARTED")
         if rnd.random() < 0.3:
             # This one records from its beginning on.
-            programs.append(Program(rnd.choice((1, 4))))
+            programs.append(Program(rnd.choice((1, 4)), FXT_ON_FULL="wait"))
             until_states(one, programs, "STARTED")
         for program in programs:
             unsaved |= program.calls(f"{tag}.{window}.{program.name}", rnd.randint(1, 300))
@@ -406,7 +406,8 @@ def sessions(path, seed, rounds):
     rnd = random.Random(int(seed))
     number = 0
     for _ in range(int(rounds)):
-        programs = [Program(rnd.choice((1, 1, 2, 4, 8))) for _ in range(rnd.randint(1, 3))]
+        programs = [Program(rnd.choice((1, 1, 2, 4, 8)), FXT_ON_FULL="wait")
+                    for _ in range(rnd.randint(1, 3))]
         for program in programs:
             program.calls("off", 10)
         for _ in range(rnd.randint(1, 3)):

@@ -6,11 +6,11 @@
 
 tests/apps/tells.c, the program, writes into a file how many numbered calls each of its threads has made. All
 of them have to be in the archive of the manager or in files of the programs, or be counted as lost by the
-same process. All files of a round are in one directory, which fxt reads with one command. The plan and the
-moments follow from FXT_SEED; a line that tells of a fault has the round and what it was. FXT_ORACLE names a
+same process. All files of a round are in one directory, which fxt reads with one command. In some rounds the
+manager is told to save what all programs have a moment before. The plan and the moments follow from FXT_SEED; a line that tells of a fault has the round and what it was. FXT_ORACLE names a
 second checker. FXT_KILL_ROUND runs one round alone, and FXT_KEEP names a directory to keep what was wrong in.
 """
-import collections, ctypes, glob, json, os, random, re, shutil, signal, struct, subprocess, sys, time
+import collections, ctypes, glob, json, os, random, re, shutil, signal, socket, struct, subprocess, sys, time
 
 FXT, AGENT, ORACLE = os.environ["FXT"], os.environ["FXT_AGENT"], os.environ.get("FXT_ORACLE")
 APP = os.path.join(os.environ["abs_top_builddir"], "tests/apps/tells")
@@ -21,6 +21,7 @@ SLOW = bool(os.environ.get("FXT_FULL"))
 LOOKS = float(os.environ.get("FXT_LOOKS", "1"))
 CALL = re.compile(rb'"complete".*"pid":(\d+),"tid":(\d+),.*"name":"truncate".*"length":(\d+)')
 ENTRY = struct.Struct("=IIQ")
+PACKET, CALL_MANAGER = struct.Struct("=HHIQ"), 0x300
 PR_SET_CHILD_SUBREAPER = 36
 NAMES = {"manager": "the manager was", "program": "the programs were", "both": "both were",
          "heir": "the heir was", "again": "all were"}
@@ -60,6 +61,19 @@ def is_program(pid):
         return False
 
 
+def ask_to_save(path, streaming):
+    """Makes fxt serve save what the programs have, and returns when it may be about to."""
+    method, params = ("save_trace", {}) if streaming else ("raise_alert", {"alert_name": "kills"})
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection:
+        connection.connect(path)
+        connection.send(PACKET.pack(CALL_MANAGER, 0, 0, 0) +
+                        json.dumps({"id": 1, "method": method, "params": params}).encode())
+        connection.settimeout(1)
+        # The answer to an alert comes before the manager saves.
+        if streaming and random.random() < .5:
+            connection.recv(65536)
+
+
 def kill_all(pids):
     for pid in pids:
         try:
@@ -74,7 +88,7 @@ class Round:
         random.seed(SEED * 1000003 + number)
         self.mode = random.choice(("streaming", "circular", "oneshot"))
         self.tool = "record" if self.mode == "streaming" and random.random() < .4 else "serve"
-        self.threads = random.choice((1, 2, 3, 8, 20, 64))
+        self.threads = random.choice((1, 2, 3, 8, 20, 64, random.randint(1, 64)))
         self.children = random.choice((0, 0, 2))
         self.short = random.choice((0, 0, 100, 1000))
         # All threads together make some 100 000 calls a second.
@@ -86,11 +100,18 @@ class Round:
         self.before = random.choice((random.uniform(0, longest / 10), random.uniform(0, longest)))
         self.after = random.choice((0, random.uniform(0, .02), random.uniform(0, longest / 2)))
         self.ring = ["--ring"] if self.mode == "circular" else []
+        # How often the manager saves before somebody is killed. It does so ten times a second at most. A
+        # program that never rests overwrites what is being saved.
+        self.saves = random.choice((0, 0, 1, 1, 2)) if self.tool == "serve" else 0
+        self.moment = random.uniform(0, random.choice((.001, .01)))
+        if self.saves and random.random() < .5:
+            self.rest = 0
 
     def __str__(self):
         return (f"round {self.number}: {self.kind} killed, fxt {self.tool}, {self.mode}, {self.size} MB, "
                 f"{self.wait}, {self.threads} threads, {self.children} children, a short one every "
-                f"{self.short} calls, rests of {self.rest} us, after {self.before:.3f} s, then {self.ending} "
+                f"{self.short} calls, saved {self.saves} times, {self.moment * 1000:.2f} ms before, "
+                f"rests of {self.rest} us, after {self.before:.3f} s, then {self.ending} "
                 f"after {self.after:.3f} s")
 
     def start(self):
@@ -141,12 +162,22 @@ class Round:
             self.kill_programs()
         self.program.stdin.close()
 
+    def save_now(self):
+        """Makes the manager save, the last time just before somebody is killed."""
+        for i in range(self.saves):
+            if i:
+                time.sleep(.1)
+            ask_to_save("run/socket", self.mode == "streaming")
+        if self.saves:
+            time.sleep(self.moment)
+
     def play(self):
         """Runs programs and kills somebody. Returns when all processes are over."""
         self.start()
         while not told():
             time.sleep(.001)
         time.sleep(self.before)
+        self.save_now()
         if self.kind == "manager":
             self.manager.kill()
             time.sleep(self.after)

@@ -343,6 +343,9 @@ class Session:
     def run(self):
         self.is_started = True
         for p in self.live("waits", "stopped", "initialized"):
+            # One that is new was told to start already.
+            if p.session == self.number and p.owed[STARTED] > p.owed[STOPPED]:
+                continue
             if p.session != self.number:
                 self.enter(p)
                 self.initialize(p)

@@ -28,7 +28,9 @@ struct fxt_client_losses {
 /* The indices of the names of the counters of losses, in the provider's table of strings. */
 struct fxt_client_names {
 	bool is_read;
-	uint16_t agent;                 /* of the category of the agent's own events; 0: there is none */
+	/* those of `agent`, the category of the agent's own events: an agent may have the word twice, as a
+	 * category and as a name */
+	uint16_t agent[2], agents;
 	unsigned count;
 	struct fxt_client_name {
 		uint16_t index;

@@ -40,8 +40,8 @@ static void note_name(void *context, uint16_t index, const char *text, size_t by
 	struct fxt_client_names *names = context;
 	bool is_overwritten;
 
-	if (bytes == sizeof(agent) - 1 && memcmp(text, agent, bytes) == 0)
-		names->agent = index;
+	if (bytes == sizeof(agent) - 1 && memcmp(text, agent, bytes) == 0 && names->agents < 2)
+		names->agent[names->agents++] = index;
 	if (names->count == sizeof(names->list) / sizeof(names->list[0]))
 		return;
 	is_overwritten = bytes == sizeof(overwritten) - 1 && memcmp(text, overwritten, bytes) == 0;
@@ -81,6 +81,14 @@ static void read_names(struct fxt_client *p)
 	p->loss_names.is_read = true;
 }
 
+static bool is_the_agents(const struct fxt_client_names *names, uint64_t category)
+{
+	for (unsigned i = 0; i < names->agents; i++)
+		if (names->agent[i] == category)
+			return true;
+	return false;
+}
+
 uint32_t fxt_client_events(struct fxt_client *p, const uint64_t *words, size_t count)
 {
 	uint32_t events = 0;
@@ -96,7 +104,7 @@ uint32_t fxt_client_events(struct fxt_client *p, const uint64_t *words, size_t c
 		events += fxt_get_record_type(words[at]) == FXT_RECORD_EVENT &&
 			  (type == FXT_EVENT_INSTANT || type == FXT_EVENT_COUNTER ||
 			   type == FXT_EVENT_DURATION_COMPLETE) &&
-			  fxt_get_event_category(words[at]) != p->loss_names.agent;
+			  !is_the_agents(&p->loss_names, fxt_get_event_category(words[at]));
 	}
 	return events;
 }

@@ -110,39 +110,144 @@ static bool complete_counts(const struct fxt_client *p, int fd)
 	return true;
 }
 
-/* Closes the open words of a chunk. Pages are a whole. */
-static bool complete_chunk(const uint64_t *memory, bool is_pages, int fd, uint64_t offset)
+static uint64_t offset_of(const struct fxt_client *p, uint32_t number)
+{
+	return p->durable_bytes + (uint64_t)number * FXT_CHUNK_BYTES;
+}
+
+static const uint64_t *memory_of(const struct fxt_client *p, uint32_t number)
+{
+	return (const uint64_t *)(p->memory + p->rolling_offset + (uint64_t)number * FXT_CHUNK_BYTES);
+}
+
+/* Returns the state of a chunk that moves, or else FXT_MANAGED_FREE. */
+static enum fxt_managed_state moving_state(const struct fxt_client *p, uint32_t number)
+{
+	const struct fxt_managed_header *header = (const struct fxt_managed_header *)p->memory;
+	uint32_t entry = atomic_load_explicit(&p->table[number], memory_order_acquire);
+
+	return fxt_moving_has(entry, (enum fxt_buffering_mode)header->buffering_mode)
+		       ? fxt_managed_state_of(entry)
+		       : FXT_MANAGED_FREE;
+}
+
+/* Closes the open words of a chunk of records. */
+static bool complete_chunk(const struct fxt_client *p, uint32_t number, int fd)
 {
 	static uint64_t file[FXT_CHUNK_WORDS];
+	const uint64_t *memory = memory_of(p, number);
 	bool is_open = false;
 
-	if (!read_all(fd, file, sizeof(file), offset))
+	if (!read_all(fd, file, sizeof(file), offset_of(p, number)))
 		return false;
-	if (is_pages)
-		return file[0] != FXT_MOVING || write_words(fd, memory, FXT_CHUNK_WORDS, offset);
 	for (size_t i = 0; i < FXT_CHUNK_WORDS; i++) {
 		is_open |= file[i] == FXT_MOVING;
 		file[i] = fxt_moving_word(file[i], memory[i]);
 	}
-	return !is_open || write_words(fd, file, FXT_CHUNK_WORDS, offset);
+	return !is_open || write_words(fd, file, FXT_CHUNK_WORDS, offset_of(p, number));
+}
+
+/* -- Pages ---------------------------------------------------------------------------------------
+ *
+ * Words of pages are never open, because threads read them. If the first word of such a chunk is open in the
+ * file, the memory's words count, with two exceptions. A thread may have gone on in the file after it was
+ * mapped: then a call has begun there later than the one that the memory has in the same slot, or a count is
+ * larger. And the call that the memory has may have ended since: then its event is in the file. */
+
+static bool is_event(uint64_t header, uint64_t type)
+{
+	return fxt_get_record_type(header) == FXT_RECORD_EVENT && fxt_get_event_type(header) == type;
+}
+
+/* Returns whether the file's slot is later than the memory's. */
+static bool is_later(const uint64_t *file, const uint64_t *memory)
+{
+	size_t value = fxt_get_event_thread(memory[0]) ? 3 : 5;
+
+	if (fxt_get_record_words(file[0]) != fxt_get_record_words(memory[0]))
+		return false;
+	if (is_event(memory[0], FXT_EVENT_COUNTER))
+		return file[0] == memory[0] && fxt_get_record_words(file[0]) == FXT_COUNTER_WORDS &&
+		       file[value] > memory[value];
+	return is_event(memory[0], FXT_EVENT_DURATION_BEGIN) && is_event(file[0], FXT_EVENT_DURATION_BEGIN) &&
+	       file[1] > memory[1];
+}
+
+/* Returns whether the event is that of the call: name, thread and begin are the same. */
+static bool has_ended_by(const uint64_t *call, const uint64_t *event)
+{
+	return is_event(event[0], FXT_EVENT_DURATION_COMPLETE) && event[1] == call[1] &&
+	       call[0] >> 32 == event[0] >> 32 &&
+	       fxt_get_event_thread(call[0]) == fxt_get_event_thread(event[0]) &&
+	       (fxt_get_event_thread(call[0]) || (call[2] == event[2] && call[3] == event[3]));
+}
+
+/* Puts fillers in the place of calls in progress whose events are among these words. */
+static void remove_ended(uint64_t *pages, const uint64_t *words)
+{
+	size_t at, size, i, slot;
+
+	for (at = 0; at < FXT_CHUNK_WORDS; at += size) {
+		size = fxt_get_record_words(words[at]);
+		if (!size || size > FXT_CHUNK_WORDS - at)
+			return;
+		if (!is_event(words[at], FXT_EVENT_DURATION_COMPLETE) || size < 3)
+			continue;
+		for (i = 0; i < FXT_CHUNK_WORDS; i += slot) {
+			slot = fxt_get_record_words(pages[i]);
+			if (!slot || slot > FXT_CHUNK_WORDS - i)
+				break;
+			if (slot > 3 && size > 3 && is_event(pages[i], FXT_EVENT_DURATION_BEGIN) &&
+			    has_ended_by(pages + i, words + at))
+				pages[i] = fxt_filler(slot);
+		}
+	}
+}
+
+/* Closes a chunk of pages, after the chunks of records. */
+static bool complete_pages(const struct fxt_client *p, uint32_t number, int fd)
+{
+	static uint64_t file[FXT_CHUNK_WORDS], pages[FXT_CHUNK_WORDS];
+	size_t at, size;
+
+	if (!read_all(fd, file, sizeof(file), offset_of(p, number)))
+		return false;
+	if (file[0] != FXT_MOVING)
+		return true;
+	memcpy(pages, memory_of(p, number), sizeof(pages));
+	for (at = 0; at < FXT_CHUNK_WORDS; at += size) {
+		size = fxt_get_record_words(pages[at]);
+		if (!size || size > FXT_CHUNK_WORDS - at)
+			break;
+		if (at && size > 1 && is_later(file + at, pages + at))
+			memcpy(pages + at, file + at, size * FXT_WORD_BYTES);
+	}
+	for (uint32_t i = 0; i < p->chunks; i++) {
+		enum fxt_managed_state state = moving_state(p, i);
+
+		if (state == FXT_MANAGED_FREE || state == FXT_MANAGED_PAGES)
+			continue;
+		if (!read_all(fd, file, sizeof(file), offset_of(p, i)))
+			return false;
+		remove_ended(pages, file);
+	}
+	return write_words(fd, pages, FXT_CHUNK_WORDS, offset_of(p, number));
 }
 
 bool fxt_heir_completes(const struct fxt_client *p)
 {
-	const struct fxt_managed_header *header = (const struct fxt_managed_header *)p->memory;
-	enum fxt_buffering_mode mode = (enum fxt_buffering_mode)header->buffering_mode;
 	int fd = open_own(p);
 	bool is_done = fd >= 0 && complete_counts(p, fd);
 
 	for (uint32_t i = 0; is_done && i < p->chunks; i++) {
-		uint32_t entry = atomic_load_explicit(&p->table[i], memory_order_acquire);
-		uint64_t at = (uint64_t)i * FXT_CHUNK_BYTES;
+		enum fxt_managed_state state = moving_state(p, i);
 
-		if (fxt_moving_has(entry, mode))
-			is_done = complete_chunk((const uint64_t *)(p->memory + p->rolling_offset + at),
-						 fxt_managed_state_of(entry) == FXT_MANAGED_PAGES, fd,
-						 p->durable_bytes + at);
+		if (state != FXT_MANAGED_FREE && state != FXT_MANAGED_PAGES)
+			is_done = complete_chunk(p, i, fd);
 	}
+	for (uint32_t i = 0; is_done && i < p->chunks; i++)
+		if (moving_state(p, i) == FXT_MANAGED_PAGES)
+			is_done = complete_pages(p, i, fd);
 	if (fd >= 0)
 		close(fd);
 	return is_done;

@@ -21,6 +21,7 @@
 #include "client_parts.h"
 #include "heir_parts.h"
 #include "tools/common/message.h"
+#include "writer/buffer.h"
 
 enum { LOOK_MS = 100, SETTLE_MS = 1, MOST_SETTLES = 1000, MOST_NUMBERS = 1000 };
 
@@ -353,6 +354,21 @@ static char *open_file(struct fxt_archive *archive, const struct fxt_will *will,
 	return NULL;
 }
 
+/* Counts what a program has overwritten of chunks that the manager was saving when it was killed. */
+static void count_taken_in_vain(struct fxt_client *p)
+{
+	struct fxt_managed_header *header = (struct fxt_managed_header *)p->memory;
+	uint32_t events = fxt_overwritten_in_pass(atomic_exchange(&header->overwritten_in_pass, 0),
+						  atomic_load(&header->saved_pass));
+	uint64_t *count = (uint64_t *)(p->memory + p->durable_offset + p->counters_offset +
+				       p->counters_bytes) -
+			  FXT_COUNTER_WORDS;
+
+	if (events && p->counters_bytes >= FXT_COUNTER_WORDS * FXT_WORD_BYTES &&
+	    fxt_get_record_type(*count) == FXT_RECORD_EVENT)
+		count[FXT_COUNTER_SUM] += events;
+}
+
 /* Saves the memory of a program that is over, which `stays` there or moves to a file of the program's. */
 static void save(const struct heritage *h, const struct fxt_will *will, const char *socket, bool stays)
 {
@@ -371,6 +387,7 @@ static void save(const struct heritage *h, const struct fxt_will *will, const ch
 		if (path) {
 			p->id = (uint32_t)p->koid;
 			p->is_over = true;
+			count_taken_in_vain(p);
 			fxt_client_save(p, session, true);
 			fxt_archive_close(&session->archive);
 		}
