@@ -1,0 +1,27 @@
+# Unit tests of single parts of the agent, beside what stands for the rest of it: tests/parts/part.h.
+
+PART_FILES = tests/parts/part.c tests/parts/part.h agent/emit/emit.c tests/suite.h
+PART_CPPFLAGS = $(FXT_CPPFLAGS) -iquote $(top_srcdir)/tests -DFXT_CHECKING
+
+if HAVE_CHECK
+PART_TESTS = \
+	tests/parts/check_arrows \
+	tests/parts/check_explain \
+	tests/parts/check_sample \
+	tests/parts/check_text \
+	tests/parts/check_watched
+check_PROGRAMS += $(PART_TESTS)
+TESTS += $(PART_TESTS)
+tests_parts_check_arrows_SOURCES = tests/parts/check_arrows.c agent/arrows/flow.c agent/arrows/async.c \
+	$(PART_FILES)
+tests_parts_check_arrows_CPPFLAGS = $(PART_CPPFLAGS)
+# These have the file's text in them.
+tests_parts_check_explain_SOURCES = tests/parts/check_explain.c $(PART_FILES)
+tests_parts_check_explain_CPPFLAGS = $(PART_CPPFLAGS)
+tests_parts_check_sample_SOURCES = tests/parts/check_sample.c $(PART_FILES)
+tests_parts_check_sample_CPPFLAGS = $(PART_CPPFLAGS)
+tests_parts_check_text_SOURCES = tests/parts/check_text.c agent/emit/program_text.c $(PART_FILES)
+tests_parts_check_text_CPPFLAGS = $(PART_CPPFLAGS)
+tests_parts_check_watched_SOURCES = tests/parts/check_watched.c agent/emit/watched.c $(PART_FILES)
+tests_parts_check_watched_CPPFLAGS = $(PART_CPPFLAGS)
+endif
