@@ -7,6 +7,8 @@ if HAVE_CHECK
 PART_TESTS = \
 	tests/parts/check_arrows \
 	tests/parts/check_explain \
+	tests/parts/check_losses \
+	tests/parts/check_memory \
 	tests/parts/check_sample \
 	tests/parts/check_text \
 	tests/parts/check_watched
@@ -18,6 +20,14 @@ tests_parts_check_arrows_CPPFLAGS = $(PART_CPPFLAGS)
 # These have the file's text in them.
 tests_parts_check_explain_SOURCES = tests/parts/check_explain.c $(PART_FILES)
 tests_parts_check_explain_CPPFLAGS = $(PART_CPPFLAGS)
+tests_parts_check_losses_SOURCES = tests/parts/check_losses.c agent/emit/counter.c agent/emit/deferred.c \
+	agent/emit/held_locks.c agent/emit/thread_name.c $(PART_FILES)
+tests_parts_check_losses_CPPFLAGS = $(PART_CPPFLAGS)
+tests_parts_check_memory_SOURCES = tests/parts/check_memory.c agent/objects/allocation_site.c \
+	agent/objects/block_table.c agent/objects/blocks.c agent/objects/label_text.c \
+	agent/objects/memory_life.c agent/objects/requests.c agent/arrows/async.c agent/base/growing_table.c \
+	agent/emit/held_locks.c $(PART_FILES)
+tests_parts_check_memory_CPPFLAGS = $(PART_CPPFLAGS)
 tests_parts_check_sample_SOURCES = tests/parts/check_sample.c $(PART_FILES)
 tests_parts_check_sample_CPPFLAGS = $(PART_CPPFLAGS)
 tests_parts_check_text_SOURCES = tests/parts/check_text.c agent/emit/program_text.c $(PART_FILES)

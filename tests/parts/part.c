@@ -134,6 +134,9 @@ static const uint64_t *put_event(char **text, const uint64_t *record)
 	if (fxt_event_has_extra(type))
 		*text += sprintf(*text, type == FXT_EVENT_DURATION_COMPLETE ? " -> %" PRIu64 : " #%" PRIu64,
 				 *at++);
+	/* A counter in a slot has the size of the slot. */
+	while (type == FXT_EVENT_COUNTER && at < record + fxt_get_record_words(*record))
+		EXPECT(!*at++);
 	return at;
 }
 
@@ -349,4 +352,9 @@ STAND_IN void fxt_deferred_after(struct fxt_thread *thread, uint64_t end_ns)
 STAND_IN void fxt_in_progress_make_ready(struct fxt_thread *thread)
 {
 	thread->ready = true;
+}
+
+STAND_IN struct fxt_thread *fxt_threads_find(uint32_t tid)
+{
+	return tid == PART_TID ? &part_thread : NULL;
 }
