@@ -9,6 +9,7 @@ PART_TESTS = \
 	tests/parts/check_explain \
 	tests/parts/check_losses \
 	tests/parts/check_memory \
+	tests/parts/check_parents \
 	tests/parts/check_sample \
 	tests/parts/check_text \
 	tests/parts/check_watched
@@ -28,6 +29,8 @@ tests_parts_check_memory_SOURCES = tests/parts/check_memory.c agent/objects/allo
 	agent/objects/memory_life.c agent/objects/requests.c agent/arrows/async.c agent/base/growing_table.c \
 	agent/emit/held_locks.c $(PART_FILES)
 tests_parts_check_memory_CPPFLAGS = $(PART_CPPFLAGS)
+tests_parts_check_parents_SOURCES = tests/parts/check_parents.c $(PART_FILES)
+tests_parts_check_parents_CPPFLAGS = $(PART_CPPFLAGS)
 tests_parts_check_sample_SOURCES = tests/parts/check_sample.c $(PART_FILES)
 tests_parts_check_sample_CPPFLAGS = $(PART_CPPFLAGS)
 tests_parts_check_text_SOURCES = tests/parts/check_text.c agent/emit/program_text.c $(PART_FILES)

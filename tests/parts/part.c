@@ -358,3 +358,14 @@ STAND_IN struct fxt_thread *fxt_threads_find(uint32_t tid)
 {
 	return tid == PART_TID ? &part_thread : NULL;
 }
+
+STAND_IN struct fxt_thread *fxt_thread_attach(void)
+{
+	return NULL;
+}
+
+void *volatile fxt_bind_mark = (void *)&fxt_bind_mark;
+
+STAND_IN void fxt_bind_early(void)
+{
+}
