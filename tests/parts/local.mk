@@ -9,6 +9,7 @@ PART_TESTS = \
 	tests/parts/check_explain \
 	tests/parts/check_losses \
 	tests/parts/check_memory \
+	tests/parts/check_names \
 	tests/parts/check_parents \
 	tests/parts/check_sample \
 	tests/parts/check_text \
@@ -29,6 +30,10 @@ tests_parts_check_memory_SOURCES = tests/parts/check_memory.c agent/objects/allo
 	agent/objects/memory_life.c agent/objects/requests.c agent/arrows/async.c agent/base/growing_table.c \
 	agent/emit/held_locks.c $(PART_FILES)
 tests_parts_check_memory_CPPFLAGS = $(PART_CPPFLAGS)
+tests_parts_check_names_SOURCES = tests/parts/check_names.c agent/objects/label.c agent/objects/label_owed.c \
+	agent/objects/label_table.c agent/objects/label_text.c agent/base/growing_table.c \
+	agent/emit/held_locks.c $(PART_FILES)
+tests_parts_check_names_CPPFLAGS = $(PART_CPPFLAGS)
 tests_parts_check_parents_SOURCES = tests/parts/check_parents.c $(PART_FILES)
 tests_parts_check_parents_CPPFLAGS = $(PART_CPPFLAGS)
 tests_parts_check_sample_SOURCES = tests/parts/check_sample.c $(PART_FILES)
