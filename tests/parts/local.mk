@@ -7,6 +7,7 @@ if HAVE_CHECK
 PART_TESTS = \
 	tests/parts/check_arrows \
 	tests/parts/check_explain \
+	tests/parts/check_filtered \
 	tests/parts/check_losses \
 	tests/parts/check_memory \
 	tests/parts/check_names \
@@ -22,6 +23,8 @@ tests_parts_check_arrows_CPPFLAGS = $(PART_CPPFLAGS)
 # These have the file's text in them.
 tests_parts_check_explain_SOURCES = tests/parts/check_explain.c $(PART_FILES)
 tests_parts_check_explain_CPPFLAGS = $(PART_CPPFLAGS)
+tests_parts_check_filtered_SOURCES = tests/parts/check_filtered.c agent/emit/filtered.c $(PART_FILES)
+tests_parts_check_filtered_CPPFLAGS = $(PART_CPPFLAGS)
 tests_parts_check_losses_SOURCES = tests/parts/check_losses.c agent/emit/counter.c agent/emit/deferred.c \
 	agent/emit/held_locks.c agent/emit/thread_name.c $(PART_FILES)
 tests_parts_check_losses_CPPFLAGS = $(PART_CPPFLAGS)
