@@ -241,7 +241,7 @@ END_TEST
 START_TEST(streams_are_called_by_what_was_opened)
 {
 	struct fxt_label label;
-	char path[200], expected[300];
+	char path[200], expected[600];
 	unsigned bytes;
 
 	label = fxt_label_opened(&part_thread, FXT_LABEL_FILE, OBJECT, PLACE, 2000, "/tmp/a", 5);

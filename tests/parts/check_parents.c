@@ -25,7 +25,7 @@ enum { CHILD = 500, CHILD_TID = 501, TICK_NS = 10 * 1000 * 1000, SECOND_NS = 100
 static char asked[4000];                /* what the functions of other parts were asked */
 static char children[2000], children_path[100];     /* the kernel's list, and where it was read */
 static uint32_t own_pid, parent_pid;
-static uint64_t start_ns;               /* when the kernel made this process */
+static uint64_t process_ns;               /* when the kernel made this process */
 static bool parents_live, is_run, may_be, differs;
 static unsigned lives_asked, lists_read;
 
@@ -95,7 +95,7 @@ bool fxt_koid_differs(void)
 
 uint64_t fxt_process_start_ns(void)
 {
-	return start_ns;
+	return process_ns;
 }
 
 void fxt_task_expect(int more)
@@ -187,8 +187,8 @@ static void setup(void)
 	fxt_shared = memory;
 	fxt_parent_after_fork();
 	parent_pid = PART_PID;
-	start_ns = 5 * (uint64_t)SECOND_NS;
-	part_thread.last_ns = start_ns;
+	process_ns = 5 * (uint64_t)SECOND_NS;
+	part_thread.last_ns = process_ns;
 	fxt_clock_offset_ns = 0;
 	parents_live = may_be = true;
 	is_run = differs = false;
@@ -379,7 +379,7 @@ static const char *start(void)
 
 START_TEST(a_program_finds_its_entry)
 {
-	struct fxt_parent_entry *entry = expected(CHILD, start_ns, MADE, 72);
+	struct fxt_parent_entry *entry = expected(CHILD, process_ns, MADE, 72);
 
 	ck_assert_str_eq(start(), ARROW);
 	EXPECT(is(entry, ALIVE, CHILD) && own && !lists_read);
@@ -389,22 +389,22 @@ START_TEST(a_program_finds_its_entry)
 	EXPECT(own && is(entry, ALIVE, CHILD));
 	/* The entry of another process, and none. */
 	setup();
-	entry = expected(CHILD + 1, start_ns, MADE, 72);
+	entry = expected(CHILD + 1, process_ns, MADE, 72);
 	ck_assert_str_eq(start(), "");
 	EXPECT(is(entry, MADE, CHILD + 1) && !own);
 	/* An entry without a pid, as the parent has not come to write it down yet. */
 	setup();
-	entry = expected(0, start_ns, EXPECTED, 72);
+	entry = expected(0, process_ns, EXPECTED, 72);
 	ck_assert_str_eq(start(), ARROW);
 	EXPECT(is(entry, ALIVE, CHILD) && own && !lists_read);
 	/* A forked child whose handler did not run. */
 	setup();
-	entry = expected(CHILD, start_ns, FORKED, 72);
+	entry = expected(CHILD, process_ns, FORKED, 72);
 	ck_assert_str_eq(start(), ARROW);
 	EXPECT(is(entry, ALIVE, CHILD));
 	/* States in which no child takes one. */
 	setup();
-	entry = expected(CHILD, start_ns, LEFT, 72);
+	entry = expected(CHILD, process_ns, LEFT, 72);
 	ck_assert_str_eq(start(), "");
 	entry->word = word_of(1, CHILD, FILLED);
 	ck_assert_str_eq(start(), "");
@@ -425,7 +425,7 @@ START_TEST(a_program_finds_its_entry)
 	EXPECT(is(entry, ALIVE, CHILD) && own);
 	/* Nobody looks where nothing can be found. */
 	setup();
-	entry = expected(CHILD, start_ns, MADE, 72);
+	entry = expected(CHILD, process_ns, MADE, 72);
 	differs = true;
 	ck_assert_str_eq(start(), "");
 	differs = false;
@@ -456,15 +456,15 @@ START_TEST(an_entry_is_of_a_process_of_its_time)
 	for (i = 0; i < sizeof(tests) / sizeof(*tests); i++)
 		for (without = 0; without < 2; without++) {
 			setup();
-			(void)expected(without ? 0 : CHILD, start_ns, without ? EXPECTED : MADE, 72);
+			(void)expected(without ? 0 : CHILD, process_ns, without ? EXPECTED : MADE, 72);
 			fxt_clock_offset_ns = 77;
-			start_ns += (uint64_t)tests[i].after_ns + 77;
+			process_ns += (uint64_t)tests[i].after_ns + 77;
 			ck_assert_str_eq(start(), (without ? tests[i].without : tests[i].with_pid) ? ARROW : "");
 		}
 	/* Where that is not known, none is taken. */
 	setup();
-	(void)expected(CHILD, start_ns, MADE, 72);
-	start_ns = 0;
+	(void)expected(CHILD, process_ns, MADE, 72);
+	process_ns = 0;
 	ck_assert_str_eq(start(), "");
 }
 END_TEST
@@ -474,8 +474,8 @@ START_TEST(the_kernel_is_asked_where_there_is_a_choice)
 	struct fxt_parent_entry *entries[2];
 	unsigned i;
 
-	entries[0] = expected(0, start_ns - 1, EXPECTED, 71);
-	entries[1] = expected(0, start_ns, EXPECTED, 72);
+	entries[0] = expected(0, process_ns - 1, EXPECTED, 71);
+	entries[1] = expected(0, process_ns, EXPECTED, 72);
 	/* Neither thread has made it, as far as the kernel says. */
 	strcpy(children, "5001 50 1500 ");
 	ck_assert_str_eq(start(), "");
@@ -493,15 +493,15 @@ START_TEST(the_kernel_is_asked_where_there_is_a_choice)
 	EXPECT(is(entries[1], EXPECTED, 0) && !lists_read);
 	/* One of them; the list is longer than what is read at once. */
 	setup();
-	entries[0] = expected(0, start_ns, EXPECTED, 72);
-	entries[1] = expected(0, start_ns - 2 * (uint64_t)SECOND_NS, EXPECTED, 72);
+	entries[0] = expected(0, process_ns, EXPECTED, 72);
+	entries[1] = expected(0, process_ns - 2 * (uint64_t)SECOND_NS, EXPECTED, 72);
 	ck_assert_str_eq(start(), ARROW);
 	for (i = 0; i < 300; i++) {
 		setup();
 		strcpy(children, "");
 		while (strlen(children) < i * 3)
 			strcat(children, "12345 " + random_below(5));
-		entries[0] = expected(0, start_ns, EXPECTED, 72);
+		entries[0] = expected(0, process_ns, EXPECTED, 72);
 		EXPECT(!is_child_of(PART_PID, 72, CHILD));
 		strcat(children, "500 ");
 		EXPECT(is_child_of(PART_PID, 72, CHILD) && !is_child_of(PART_PID, 72, 50) &&
