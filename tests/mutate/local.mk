@@ -11,7 +11,7 @@ mutate:
 		--source='$(abs_top_srcdir)' --build='$(abs_top_builddir)' --made='$(BUILT_SOURCES)' \
 		$(if $(WORK),--work='$(WORK)') $(if $(FILES),--files='$(FILES)') \
 		$(if $(SECONDS),--seconds='$(SECONDS)') $(if $(COUNT),--count='$(COUNT)') \
-		$(if $(SEED),--seed='$(SEED)') $(if $(SCRIPTS),--scripts='$(SCRIPTS)') $(if $(AGAIN),--again='$(AGAIN)') \
-		$(if $(LIST),--list)
+		$(if $(SEED),--seed='$(SEED)') $(if $(SCRIPTS),--scripts='$(SCRIPTS)') \
+		$(if $(AGAIN),--again='$(AGAIN)') $(if $(LIST),--list)
 
 EXTRA_DIST += $(MUTATE_FILES)

@@ -1,5 +1,5 @@
-/* This tests the records of arrows and of lifetimes (agent/arrows/flow.h and async.h): what they say, in which
- * case there are none, and that a begin moves to the chunk of its end. Waits are noted by the functions here,
+/* This tests the records of arrows and of lifetimes (agent/arrows/flow.h and async.h): what they say, in
+ * which case there are none, and that a begin moves to the chunk of its end. Waits are noted by the functions here,
  * which know what was asked of them. */
 #include <errno.h>
 #include <sched.h>
@@ -15,7 +15,7 @@
 
 enum { OBJECT = 0x5000, LOCK = 0x6000, OTHER_LOCK = 0x7000, ID = 77, CHUNK = 9, PLACES = 8192 };
 
-/* -- What stands for the rest of the agent ------------------------------------------------------------ */
+/* -- What stands for the rest of the agent ------------------------------------------------------- */
 
 static char asked[1000];                /* what was asked of the table of waits */
 static unsigned released;               /* how many threads get a cause */
@@ -101,7 +101,7 @@ static void setup(void)
 	fxt_async_begin_anew(0);
 }
 
-/* -- Flows -------------------------------------------------------------------------------------------- */
+/* -- Flows --------------------------------------------------------------------------------------- */
 
 START_TEST(an_arrow_has_both_its_slices)
 {
@@ -126,7 +126,8 @@ START_TEST(an_arrow_has_both_its_slices)
 	     "wakeup type2 cpu3 @2500 of 71 waker=koid:91\n");
 	ASKED("name 5a;thread 5b;");
 	EXPECT(!part_thread.lanes->events && !part_thread.lanes->raised_at);
-	/* The thread itself, by its index; a thread of that number in another process; one without an index. */
+	/* The thread itself, by its index; a thread of that number in another process; one without
+	 * an index. */
 	causes[0].tid = PART_TID;
 	fxt_flow_resume(&part_thread, 2100, 3000, causes, 1);
 	SAID("slice agent:released @2000 -> 2001\n"
@@ -307,7 +308,7 @@ START_TEST(a_wait_ends_once)
 }
 END_TEST
 
-/* -- Lifetimes ---------------------------------------------------------------------------------------- */
+/* -- Lifetimes ----------------------------------------------------------------------------------- */
 
 #define NAMES fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_io, FXT_STR_frame)
 

@@ -256,7 +256,7 @@ START_TEST(a_reading_may_follow_the_start)
 }
 END_TEST
 
-/* -- Calls in progress --------------------------------------------------------------------------------- */
+/* -- Calls in progress --------------------------------------------------------------------------- */
 
 /* Puts an entry for a call that begins now. */
 static struct fxt_in_progress *enter(uint64_t start_ns)
@@ -309,7 +309,7 @@ START_TEST(entries_keep_the_readings_around_their_start)
 }
 END_TEST
 
-/* -- At random ----------------------------------------------------------------------------------------- */
+/* -- At random ----------------------------------------------------------------------------------- */
 
 static struct {
 	uint64_t cpu_ns;

@@ -1,6 +1,7 @@
 /* This tests which instrumented functions are left out (agent/emit/filtered.h), and what the trace says of
  * them. Random trees of calls run through the hooks, with rules and a depth, and are compared with what the
- * rules mean, which is a dozen lines here; calls are left by jumps now and then. FXT_SEED names the choices. */
+ * rules mean, which is a dozen lines here; calls are left by jumps now and then. FXT_SEED names the
+ * choices. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -40,7 +41,7 @@ static void note(char *log, char what, unsigned n)
 		sprintf(log + at, "%c%u ", what, n);
 }
 
-/* -- What stands for the rest of the agent ---------------------------------------------------------------- */
+/* -- What stands for the rest of the agent ------------------------------------------------------- */
 
 const struct fxt_function *fxt_function_find(uintptr_t address)
 {
@@ -157,7 +158,7 @@ static void setup(void)
 	fxt_agent.file_made = true;
 }
 
-/* -- Trees of calls ------------------------------------------------------------------------------------------ */
+/* -- Trees of calls ------------------------------------------------------------------------------ */
 
 struct below {
 	bool is_kept, is_hidden;
@@ -299,7 +300,8 @@ START_TEST(functions_that_share_a_frame)
 	functions[3].verdict = FXT_FILTER_LEAVE_TREE;
 	part_thread.open += FXT_FUNCTION_DEPTH;
 	fxt_filtered_enter(&part_thread, 0x100, 12, address_of(3), 5);
-	EXPECT(part_thread.open == fxt_in_progress_entries(&part_thread) + FXT_FUNCTION_DEPTH && filtered == 1);
+	EXPECT(part_thread.open == fxt_in_progress_entries(&part_thread) + FXT_FUNCTION_DEPTH &&
+	       filtered == 1);
 	part_thread.open--;
 	fxt_filtered_enter(&part_thread, 0x100, 12, address_of(3), 5);
 	EXPECT(fxt_in_progress_is_silent(part_thread.open - 1));
@@ -365,7 +367,7 @@ START_TEST(counts_have_memory_of_their_own)
 }
 END_TEST
 
-/* -- In the trace --------------------------------------------------------------------------------------------- */
+/* -- In the trace -------------------------------------------------------------------------------- */
 
 static void count(struct fxt_thread *thread, unsigned n, unsigned calls, uint64_t ns)
 {

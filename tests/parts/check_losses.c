@@ -1,21 +1,14 @@
 /* This tests what is said of losses (agent/emit/losses.h and counter.h): the counters, the reasons, which are
- * told once, and the windows from where a thread finds no room to where it does again. Held locks and deferred
- * work (held_locks.h, deferred.h) are tested here too. The text of losses.c is included, with functions of
- * ours in the place of the buffer's. */
+ * told once, and the windows from where a thread finds no room to where it does again. The text of losses.c is
+ * included, with functions of ours in the place of the buffer's. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 
 #include "agent/base/koid.h"
 #include "agent/base/log.h"
-#include "agent/base/parts.h"
 #include "agent/emit/counter.h"
-#include "agent/emit/deferred.h"
-#include "agent/emit/held_locks.h"
-#include "agent/emit/threads.h"
-#include "apps/random.h"
 #include "part.h"
 #include "suite.h"
 #include "writer/fxt_encode.h"
@@ -31,14 +24,13 @@ static bool (*retracted)(const uint64_t *record);
 
 enum { SLOT = 64, RECORDS = 64 };
 
-struct fxt_threads fxt_threads;
 static uint64_t slots[FXT_LOSS_COUNT][FXT_COUNTER_WORDS];
 static char durable_said[8192], logged[2000];
 static int failure;
 static uint64_t none_before;
 static bool durable_is_full;
 
-/* -- What stands for the rest of the agent ------------------------------------------------------------- */
+/* -- What stands for the rest of the agent ------------------------------------------------------- */
 
 static bool durable(struct fxt_storage *storage, const uint64_t *record, size_t words, size_t reserve_words)
 {
@@ -93,23 +85,6 @@ const char *fxt_error_name(int error)
 	return strerror(-error);
 }
 
-static struct fxt_thread *found_thread;
-
-struct fxt_thread *fxt_threads_find(uint32_t tid)
-{
-	return tid == PART_TID ? found_thread : NULL;
-}
-
-static uint64_t worked_ns;
-static unsigned work;
-
-void fxt_parts_deferred(struct fxt_thread *thread, uint64_t now_ns)
-{
-	EXPECT(!(thread->commit & (FXT_COMMIT_DEFERRED | FXT_COMMIT_WATCHED)));
-	worked_ns = now_ns;
-	work++;
-}
-
 #define DURABLE(text)                              \
 	ck_assert_str_eq(durable_said, text);      \
 	*durable_said = 0
@@ -124,7 +99,6 @@ static void setup(void)
 	static struct fxt_storage storage = {.ops = &ops};
 	unsigned i;
 
-	random_seed(0);
 	part_setup();
 	fxt_agent.storage = &storage;
 	fxt_agent.file_made = true;
@@ -142,7 +116,6 @@ static void setup(void)
 	none_before = 0;
 	overwritten = 0;
 	is_cut = durable_is_full = false;
-	worked_ns = work = 0;
 	fxt_lender = 0;
 }
 
@@ -156,7 +129,7 @@ static const char *slot_text(const uint64_t *slot)
 	return text;
 }
 
-/* -- Counters ------------------------------------------------------------------------------------------- */
+/* -- Counters ------------------------------------------------------------------------------------ */
 
 START_TEST(losses_are_counted_by_cause)
 {
@@ -243,7 +216,7 @@ START_TEST(what_the_trace_lacks_is_counted_if_there_is_one)
 }
 END_TEST
 
-/* -- Reasons --------------------------------------------------------------------------------------------- */
+/* -- Reasons ------------------------------------------------------------------------------------- */
 
 START_TEST(a_reason_is_told_once)
 {
@@ -435,7 +408,7 @@ START_TEST(a_session_begins_with_what_was_lost_before)
 }
 END_TEST
 
-/* -- Windows ---------------------------------------------------------------------------------------------- */
+/* -- Windows ------------------------------------------------------------------------------------- */
 
 static const char *window(void)
 {
@@ -508,158 +481,9 @@ START_TEST(a_window_says_how_many_records_were_lost)
 }
 END_TEST
 
-/* -- Held locks --------------------------------------------------------------------------------------------- */
-
-START_TEST(held_locks_are_as_in_a_list)
-{
-	uintptr_t model[FXT_HELD_LOCKS_MAX], lock;
-	unsigned count = 0, step, i, n;
-	struct fxt_held_lock found, *entry;
-
-	found_thread = &part_thread;
-	for (step = 0; step < 20000; step++) {
-		lock = 0x1000 + random_below(60) * 8;
-		for (i = count; i-- > 0 && model[i] != lock;)
-			;
-		if (random_below(random_below(2) ? 2 : 5)) {
-			fxt_held_lock_push(&part_thread, lock, step, step + 7);
-			if (count < FXT_HELD_LOCKS_MAX)
-				model[count++] = lock;
-		} else {
-			fxt_held_lock_pop(&part_thread, lock);
-			if (i < count) {
-				memmove(model + i, model + i + 1, (count - i - 1) * sizeof(*model));
-				count--;
-			}
-		}
-		EXPECT(part_thread.held_top == part_thread.held + count);
-		for (i = 0; i < count; i++)
-			EXPECT(part_thread.held[i].lock == model[i] &&
-			       part_thread.held[i].place == part_thread.held[i].since_ns + 7);
-		entry = fxt_held_lock_find(&part_thread, lock);
-		for (n = count; n-- > 0 && model[n] != lock;)
-			;
-		EXPECT(entry == (n < count ? part_thread.held + n : NULL));
-		EXPECT(fxt_held_lock_by(PART_TID, lock, &found) == (n < count));
-		if (n < count) {
-			for (i = 0; model[i] != lock; i++)
-				;
-			EXPECT(found.lock == lock && found.since_ns == part_thread.held[i].since_ns &&
-			       found.place == found.since_ns + 7);
-		}
-	}
-	EXPECT(!fxt_held_lock_by(PART_TID + 1, model[0], &found));
-	part_thread.held_top = part_thread.held + 1;
-	part_thread.last_ns = part_thread.held[0].since_ns + FXT_HELD_LONG_NS - 1;
-	EXPECT(fxt_holds_lock(&part_thread));
-	part_thread.last_ns++;
-	EXPECT(!fxt_holds_lock(&part_thread));
-	part_thread.held_top--;
-	part_thread.last_ns--;
-	EXPECT(!fxt_holds_lock(&part_thread));
-}
-END_TEST
-
-/* -- Deferred work ------------------------------------------------------------------------------------------- */
-
-START_TEST(deferred_work_has_its_moment)
-{
-	fxt_deferred_after(&part_thread, 1000);
-	fxt_deferred_before(&part_thread);
-	EXPECT(!work);
-	fxt_deferred_ask(&part_thread);
-	part_thread.commit |= FXT_COMMIT_SHOWN;
-	/* The clock was read since. */
-	fxt_deferred_after(&part_thread, 999);
-	EXPECT(!work);
-	fxt_deferred_after(&part_thread, 1000);
-	EXPECT(work == 1 && worked_ns == 1000 && part_thread.commit == FXT_COMMIT_SHOWN);
-	fxt_deferred_ask(&part_thread);
-	fxt_deferred_before(&part_thread);
-	EXPECT(work == 2 && worked_ns == 1000 && part_thread.commit == FXT_COMMIT_SHOWN);
-	/* It waits where the program would wait for it. */
-	fxt_deferred_ask(&part_thread);
-	part_thread.lanes->raised_at = 5;
-	fxt_deferred_after(&part_thread, 1000);
-	part_thread.lanes->raised_at = 0;
-	fxt_held_lock_push(&part_thread, 8, 1000, 9);
-	fxt_deferred_after(&part_thread, 1000);
-	fxt_held_lock_pop(&part_thread, 8);
-	part_thread.own_tid++;
-	fxt_deferred_after(&part_thread, 1000);
-	part_thread.own_tid--;
-	part.stack_is_short = true;
-	fxt_deferred_after(&part_thread, 1000);
-	fxt_deferred_before(&part_thread);
-	part.stack_is_short = false;
-	EXPECT(work == 2 && part_thread.commit & FXT_COMMIT_DEFERRED && part_thread.commit & FXT_COMMIT_WATCHED);
-	fxt_deferred_after(&part_thread, 1000);
-	EXPECT(work == 3);
-	/* Where no lock may be taken any more it is given up. */
-	fxt_deferred_ask(&part_thread);
-	atomic_store(&fxt_forbidden, FXT_NO_LOCKS);
-	fxt_deferred_after(&part_thread, 1000);
-	EXPECT(work == 3 && part_thread.commit == FXT_COMMIT_SHOWN);
-	atomic_store(&fxt_forbidden, 0);
-}
-END_TEST
-
-/* -- Names of threads ----------------------------------------------------------------------------------------- */
-
-START_TEST(a_thread_is_named)
-{
-	struct fxt_thread others[4], *list[5];
-	unsigned i;
-
-	memset(others, 0, sizeof(others));
-	ck_assert_int_eq(prctl(PR_SET_NAME, "kernel's name"), 0);
-	fxt_thread_tell_name(&part_thread, &part_thread, NULL);
-	DURABLE("thread 71 \"kernel's name\" process=koid:70\n");
-	fxt_thread_tell_name(&part_thread, &part_thread, "0123456789abcdefgh");
-	DURABLE("thread 71 \"0123456789abcde\" process=koid:70\n");
-	fxt_thread_tell_name(&part_thread, &part_thread, "a\xff");
-	DURABLE("thread 71 \"a?\" process=koid:70\n");
-	SAID("");
-	durable_is_full = true;
-	fxt_thread_tell_name(&part_thread, &part_thread, "");
-	SAID("thread 71  process=koid:70\n");
-	durable_is_full = false;
-	fxt_lender = (uint32_t)fxt_sys_getpid() + 1;
-	fxt_thread_tell_name(&part_thread, &part_thread, "x");
-	DURABLE("");
-	/* One of several that have had the handle: the one that has recorded last. */
-	for (i = 0; i < 4; i++) {
-		others[i] = (struct fxt_thread){.tid = 80 + i, .last_ns = i == 1 ? 50 : 10 + i, .handle = 5,
-						.in_use = true, .ready = true};
-		list[i] = &others[i];
-	}
-	others[3].last_ns = 60;
-	fxt_threads.list = list;
-	fxt_threads.count = 3;
-	fxt_thread_renamed(&part_thread, 5, "new");
-	DURABLE("");
-	fxt_lender = 0;
-	fxt_thread_renamed(&part_thread, 5, "new");
-	DURABLE("thread 81 \"new\" process=koid:70\n");
-	others[1].in_use = false;
-	fxt_thread_renamed(&part_thread, 5, "new");
-	DURABLE("thread 82 \"new\" process=koid:70\n");
-	others[2].ready = false;
-	fxt_thread_renamed(&part_thread, 5, "new");
-	DURABLE("thread 80 \"new\" process=koid:70\n");
-	others[0].handle = 6;
-	fxt_thread_renamed(&part_thread, 5, "new");
-	DURABLE("");
-	part_thread.ready = false;
-	fxt_thread_renamed(&part_thread, 6, "new");
-	DURABLE("");
-	EXPECT(!fxt_threads.lock.taken);
-}
-END_TEST
-
 int main(void)
 {
-	TCase *losses = tcase_create("losses"), *others = tcase_create("others");
+	TCase *losses = tcase_create("losses");
 
 	tcase_add_checked_fixture(losses, setup, NULL);
 	tcase_add_test(losses, losses_are_counted_by_cause);
@@ -670,9 +494,5 @@ int main(void)
 	tcase_add_test(losses, a_ring_says_that_it_overwrites);
 	tcase_add_test(losses, a_session_begins_with_what_was_lost_before);
 	tcase_add_test(losses, a_window_says_how_many_records_were_lost);
-	tcase_add_checked_fixture(others, setup, NULL);
-	tcase_add_test(others, held_locks_are_as_in_a_list);
-	tcase_add_test(others, deferred_work_has_its_moment);
-	tcase_add_test(others, a_thread_is_named);
-	return RUN_SUITE("losses", losses, others);
+	return RUN_SUITE("losses", losses);
 }

@@ -1,5 +1,5 @@
-/* This tests the lifetimes of memory and of requests, and what names them: agent/objects/blocks.h,
- * memory_life.h, allocation_site.h, requests.h and label_text.c, with the table of blocks. Names of code are
+/* This tests the lifetimes of memory, and what names them: agent/objects/blocks.h, memory_life.h,
+ * allocation_site.h and label_text.c, with the table of blocks. Names of code are
  * made up here. Blocks come and go at random and are compared with a model; FXT_SEED names the choices. */
 #include <stdio.h>
 #include <string.h>
@@ -13,14 +13,13 @@
 #include "agent/objects/block_table.h"
 #include "agent/objects/blocks.h"
 #include "agent/objects/heap_sample.h"
-#include "agent/objects/requests.h"
 #include "agent/stacks/stack_nodes.h"
 #include "apps/random.h"
 #include "part.h"
 #include "suite.h"
 #include "writer/fxt_encode.h"
 
-enum { NODES = 8, BLOCKS = 300, STEPS = 20000, REQUESTS = 512, LOOKS = 16 };
+enum { NODES = 8, BLOCKS = 300, STEPS = 20000 };
 
 static struct fxt_stack_node nodes[NODES];
 static enum fxt_code_kind kinds[256];           /* of the code at an address, which is below 256 here */
@@ -28,7 +27,7 @@ static unsigned looked_up, unloaded, told_blocks;
 static uint64_t distance;
 static char *place_name;
 
-/* -- What stands for the rest of the agent -------------------------------------------------------------- */
+/* -- What stands for the rest of the agent ------------------------------------------------------- */
 
 struct fxt_stack_node *fxt_stack_node(uint32_t number)
 {
@@ -69,7 +68,8 @@ struct fxt_label fxt_label_block(struct fxt_thread *thread, uintptr_t place)
 void fxt_label_tell_block(struct fxt_thread *thread, uintptr_t block, const struct fxt_label *label,
 			  uintptr_t place, uint64_t since_ns, uint64_t bytes)
 {
-	EXPECT(thread == &part_thread && block && label->kind == FXT_LABEL_BLOCK && place && since_ns && bytes);
+	EXPECT(thread == &part_thread && block && label->kind == FXT_LABEL_BLOCK && place && since_ns &&
+	       bytes);
 	told_blocks++;
 }
 
@@ -105,10 +105,9 @@ static void setup(void)
 	first_own = 1;
 	fxt_async_again();
 	fxt_blocks_again();
-	fxt_requests_again();
 }
 
-/* -- Names as text ---------------------------------------------------------------------------------------- */
+/* -- Names as text ------------------------------------------------------------------------------- */
 
 static const char *name_of(struct fxt_label label)
 {
@@ -130,8 +129,8 @@ static const char *name_of(struct fxt_label label)
 
 START_TEST(names_are_written)
 {
-	static const char *const kind_texts[] = {"mutex", "cond", "rwlock", "spinlock", "sem", "barrier", "FILE",
-						 "DIR", "block"};
+	static const char *const kind_texts[] = {"mutex",   "cond", "rwlock", "spinlock", "sem",
+						 "barrier", "FILE", "DIR",    "block"};
 	char expected[100];
 	unsigned i, kind;
 
@@ -173,7 +172,7 @@ START_TEST(names_are_written)
 }
 END_TEST
 
-/* -- Lifetimes of memory ------------------------------------------------------------------------------------ */
+/* -- Lifetimes of memory ------------------------------------------------------------------------- */
 
 START_TEST(a_lifetime_says_who_asked_for_the_memory)
 {
@@ -230,7 +229,7 @@ START_TEST(a_lifetime_says_who_asked_for_the_memory)
 }
 END_TEST
 
-/* -- Allocation sites ---------------------------------------------------------------------------------------- */
+/* -- Allocation sites ---------------------------------------------------------------------------- */
 
 /* Makes a stack of these places, the innermost first. Returns its number. */
 static uint32_t stack_of(unsigned count, const uintptr_t *places)
@@ -291,7 +290,7 @@ START_TEST(the_first_code_that_is_no_allocator)
 }
 END_TEST
 
-/* -- Blocks ---------------------------------------------------------------------------------------------------- */
+/* -- Blocks -------------------------------------------------------------------------------------- */
 
 static const uintptr_t frame[2] = {0, 55};
 
@@ -450,90 +449,9 @@ START_TEST(blocks_are_as_in_a_list)
 }
 END_TEST
 
-/* -- Requests ---------------------------------------------------------------------------------------------------- */
-
-#define NAMES fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_io, FXT_STR_frame)
-
-START_TEST(a_request_ends_with_its_result)
-{
-	const struct fxt_request range = {.fd = 4, .has_range = true, .bytes = 500, .offset = -1},
-				 whole = {.fd = 5};
-
-	fxt_request_begin(&part_thread, 0x4000, 2000, NAMES, &range);
-	SAID("async-begin io:frame @2000 fd=4 nbytes=500u offset=-1 pid=70u #1\n");
-	fxt_request_end(&part_thread, 0x4040, 2100, 5, 0);
-	SAID("");
-	fxt_request_end(&part_thread, 0x4000, 2100, 500, 0);
-	SAID("async-end io:frame @2100 ret=500 #1\n");
-	fxt_request_end(&part_thread, 0x4000, 2100, 500, 0);
-	SAID("");
-	fxt_request_begin(&part_thread, 0x4000, 2000, NAMES, &whole);
-	SAID("async-begin io:frame @2000 fd=5 pid=70u #2\n");
-	fxt_request_end(&part_thread, 0x4000, 2000, -1, 22);
-	SAID("async-end io:frame @2001 ret=-1 errno=22 #2\n");
-	/* The result of an earlier one was never taken. */
-	fxt_request_begin(&part_thread, 0x4000, 2000, NAMES, &whole);
-	fxt_request_begin(&part_thread, 0x4000, 2001, NAMES, &whole);
-	SAID("async-begin io:frame @2000 fd=5 pid=70u #3\n"
-	     "async-end io:frame @2001 #3\n"
-	     "async-begin io:frame @2001 fd=5 pid=70u #4\n");
-	fxt_requests_again();
-	fxt_request_end(&part_thread, 0x4000, 2100, 5, 0);
-	SAID("");
-	/* Without room there is no begin, and so no end. */
-	part_lane(3);
-	fxt_request_begin(&part_thread, 0x4000, 2000, NAMES, &whole);
-	part_lane(FXT_CHUNK_WORDS);
-	fxt_request_end(&part_thread, 0x4000, 2100, 5, 0);
-	SAID("");
-	fxt_request_begin(&part_thread, 0x4000, 2000, NAMES, &whole);
-	part_lane(3);
-	fxt_request_end(&part_thread, 0x4000, 2100, 5, 0);
-	part_lane(FXT_CHUNK_WORDS);
-	fxt_request_end(&part_thread, 0x4000, 2100, 5, 0);
-	SAID("");
-	/* Large numbers have room. */
-	fxt_request_begin(&part_thread, 0x4000, 2000, NAMES,
-			  &(struct fxt_request){1, true, UINT64_MAX, INT64_MIN});
-	fxt_request_end(&part_thread, 0x4000, 2100, INT64_MIN, 5);
-	EXPECT(strstr(part_said(), " nbytes=18446744073709551615ul offset=-9223372036854775808l pid=70u #"));
-}
-END_TEST
-
-START_TEST(many_requests_are_known)
-{
-	static uintptr_t known[2 * REQUESTS];
-	const struct fxt_request whole = {.fd = 5};
-	unsigned i, n, count = 0;
-	uint64_t flow;
-
-	for (i = 0; i < 2 * REQUESTS; i++) {
-		part_lane(FXT_CHUNK_WORDS);
-		flow = part.flow;
-		fxt_request_begin(&part_thread, 0x10000 + i * 168, 2000, NAMES, &whole);
-		if (part.flow != flow)
-			known[count++] = 0x10000 + i * 168;
-	}
-	/* Nearly all places are used, and no more than there are. */
-	EXPECT(count > REQUESTS * 9 / 10 && count <= REQUESTS);
-	for (n = 0; n < count; n++) {
-		part_lane(FXT_CHUNK_WORDS);
-		fxt_request_end(&part_thread, known[n], 2100, (int)n, 0);
-		EXPECT(*part_said());
-	}
-	/* All of them are free. */
-	for (n = 0; n < count; n++) {
-		part_lane(FXT_CHUNK_WORDS);
-		fxt_request_begin(&part_thread, known[n], 2000, NAMES, &whole);
-		EXPECT(*part_said());
-	}
-}
-END_TEST
-
 int main(void)
 {
-	TCase *names = tcase_create("names"), *blocks = tcase_create("blocks"),
-	      *requests = tcase_create("requests");
+	TCase *names = tcase_create("names"), *blocks = tcase_create("blocks");
 
 	tcase_add_checked_fixture(names, setup, NULL);
 	tcase_add_test(names, names_are_written);
@@ -543,8 +461,5 @@ int main(void)
 	tcase_add_test(blocks, a_block_is_told_once_of_an_address);
 	tcase_add_test(blocks, a_sample_is_drawn);
 	tcase_add_test(blocks, blocks_are_as_in_a_list);
-	tcase_add_checked_fixture(requests, setup, NULL);
-	tcase_add_test(requests, a_request_ends_with_its_result);
-	tcase_add_test(requests, many_requests_are_known);
-	return RUN_SUITE("memory", names, blocks, requests);
+	return RUN_SUITE("memory", names, blocks);
 }

@@ -20,7 +20,7 @@ static bool has_names, symbols_are_read, is_durable, unloads;
 static unsigned found_named, lines;
 static char durable_said[1 << 16];
 
-/* -- What stands for the rest of the agent -------------------------------------------------------------- */
+/* -- What stands for the rest of the agent ------------------------------------------------------- */
 
 const struct fxt_function *fxt_function_find_named(uintptr_t address)
 {
@@ -118,7 +118,7 @@ static void use(enum fxt_label_kind kind, uintptr_t object, uintptr_t place)
 	fxt_label_use(&part_thread, kind, object, place);
 }
 
-/* -- Objects that are used -------------------------------------------------------------------------------- */
+/* -- Objects that are used ----------------------------------------------------------------------- */
 
 START_TEST(an_object_is_told_when_it_is_first_used)
 {
@@ -143,7 +143,8 @@ START_TEST(an_object_is_told_when_it_is_first_used)
 	EXPECT(!part.lost[FXT_LOSS_UNNAMED]);
 	/* Names of many bytes are cut, between characters. */
 	use(FXT_LABEL_RWLOCK, OTHER, 9 * 256 + 1);
-	EXPECT(strstr(durable_said, "\"rwlock first used by nnnnnnnnnn") && strstr(durable_said, "nn\" type=rwlock\n"));
+	EXPECT(strstr(durable_said, "\"rwlock first used by nnnnnnnnnn") &&
+	       strstr(durable_said, "nn\" type=rwlock\n"));
 	EXPECT(fxt_label_of(FXT_LABEL_RWLOCK, OTHER).bytes == 99);
 }
 END_TEST
@@ -192,7 +193,7 @@ START_TEST(objects_without_names_are_counted_once)
 }
 END_TEST
 
-/* -- Objects that are made --------------------------------------------------------------------------------- */
+/* -- Objects that are made ----------------------------------------------------------------------- */
 
 START_TEST(a_lock_that_is_made_again_is_the_same)
 {
@@ -272,7 +273,8 @@ START_TEST(streams_are_called_by_what_was_opened)
 		path[0] = '/';
 		(void)fxt_label_opened(&part_thread, FXT_LABEL_FILE, OTHER, PLACE, 2600, path, 7);
 		if (bytes <= 96)
-			sprintf(expected, "object 0x7100 of 70 \"FILE %s\" type=FILE since=2600u fd=7 path=\"%s\"\n",
+			sprintf(expected,
+				"object 0x7100 of 70 \"FILE %s\" type=FILE since=2600u fd=7 path=\"%s\"\n",
 				path, path);
 		else
 			sprintf(expected,
@@ -321,7 +323,7 @@ START_TEST(memory_that_is_freed_has_no_objects)
 }
 END_TEST
 
-/* -- Names that are owed ------------------------------------------------------------------------------------- */
+/* -- Names that are owed ------------------------------------------------------------------------- */
 
 START_TEST(a_name_is_owed_while_a_lock_is_held)
 {

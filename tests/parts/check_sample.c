@@ -98,7 +98,7 @@ static void setup(void)
 	fxt_heap.sized = 0;
 }
 
-/* -- What a sample says --------------------------------------------------------------------------------- */
+/* -- What a sample says -------------------------------------------------------------------------- */
 
 /* Returns the value of a counter that was sampled, or -1. */
 static long counter(const char *text, const char *name)
@@ -277,7 +277,7 @@ START_TEST(the_resident_memory_is_the_second_number)
 }
 END_TEST
 
-/* -- The descriptor ------------------------------------------------------------------------------------- */
+/* -- The descriptor ------------------------------------------------------------------------------ */
 
 START_TEST(the_file_stays_open_out_of_the_way)
 {

@@ -270,7 +270,7 @@ START_TEST(a_call_of_the_parent_begins_with_the_child)
 }
 END_TEST
 
-/* -- Failures ----------------------------------------------------------------------------------------- */
+/* -- Failures ------------------------------------------------------------------------------------ */
 
 START_TEST(a_first_failure_has_a_stack)
 {
@@ -294,7 +294,7 @@ START_TEST(a_first_failure_has_a_stack)
 }
 END_TEST
 
-/* -- Triggers ----------------------------------------------------------------------------------------- */
+/* -- Triggers ------------------------------------------------------------------------------------ */
 
 static const char *const call_list[] = {"fread", "freadx"};
 
@@ -375,7 +375,7 @@ START_TEST(a_call_meets_a_trigger)
 }
 END_TEST
 
-/* -- Calls that do not nest ---------------------------------------------------------------------------- */
+/* -- Calls that do not nest ---------------------------------------------------------------------- */
 
 static bool nests(uint64_t start_ns, uint64_t end_ns)
 {

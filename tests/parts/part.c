@@ -38,7 +38,7 @@ static const char *const strings[] = {
 #undef STRING
 };
 
-/* -- Lines -------------------------------------------------------------------------------------------- */
+/* -- Lines --------------------------------------------------------------------------------------- */
 
 /* Strings behind these are numbered here: they are names of calls and of functions. */
 static const char *string(uint64_t index)
@@ -150,7 +150,8 @@ void part_describe(char *text, const uint64_t *record)
 		at = put_event(&text, record);
 		break;
 	case FXT_RECORD_LOG:
-		text += sprintf(text, "log @%" PRIu64 " t%" PRIu64 " ", record[1], fxt_get_log_thread(header));
+		text += sprintf(text, "log @%" PRIu64 " t%" PRIu64 " ", record[1],
+				fxt_get_log_thread(header));
 		at = put_string(&text, fxt_inline_ref(fxt_get_log_bytes(header)), record + 2);
 		break;
 	case FXT_RECORD_THREAD:
@@ -183,8 +184,9 @@ void part_describe(char *text, const uint64_t *record)
 	default:
 		ck_abort_msg("a record of type %d", (int)fxt_get_record_type(header));
 	}
-	ck_assert_msg((size_t)(at - record) == fxt_get_record_words(header), "%d words, and the header has %d",
-		      (int)(at - record), (int)fxt_get_record_words(header));
+	ck_assert_msg((size_t)(at - record) == fxt_get_record_words(header),
+		      "%d words, and the header has %d", (int)(at - record),
+		      (int)fxt_get_record_words(header));
 	strcpy(text, "\n");
 }
 
@@ -239,7 +241,7 @@ void part_setup(void)
 	atomic_store(&fxt_gate.mask, UINT32_MAX);
 }
 
-/* -- What stands for the rest of the agent ------------------------------------------------------------ */
+/* -- What stands for the rest of the agent ------------------------------------------------------- */
 
 STAND_IN bool fxt_agent_file(void)
 {
