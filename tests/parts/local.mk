@@ -6,6 +6,7 @@ PART_CPPFLAGS = $(FXT_CPPFLAGS) -iquote $(top_srcdir)/tests -DFXT_CHECKING
 if HAVE_CHECK
 PART_TESTS = \
 	tests/parts/check_arrows \
+	tests/parts/check_calls \
 	tests/parts/check_explain \
 	tests/parts/check_filtered \
 	tests/parts/check_held \
@@ -46,6 +47,8 @@ tests_parts_check_text_CPPFLAGS = $(PART_CPPFLAGS)
 tests_parts_check_watched_SOURCES = tests/parts/check_watched.c agent/emit/watched.c $(PART_FILES)
 tests_parts_check_watched_CPPFLAGS = $(PART_CPPFLAGS)
 # These have the text of the file that they test in them.
+tests_parts_check_calls_SOURCES = tests/parts/check_calls.c $(PART_FILES)
+tests_parts_check_calls_CPPFLAGS = $(PART_CPPFLAGS)
 tests_parts_check_explain_SOURCES = tests/parts/check_explain.c $(PART_FILES)
 tests_parts_check_explain_CPPFLAGS = $(PART_CPPFLAGS)
 tests_parts_check_losses_SOURCES = tests/parts/check_losses.c agent/emit/counter.c $(PART_FILES)
