@@ -10,6 +10,7 @@ PART_TESTS = \
 	tests/parts/check_explain \
 	tests/parts/check_filtered \
 	tests/parts/check_held \
+	tests/parts/check_lanes \
 	tests/parts/check_losses \
 	tests/parts/check_memory \
 	tests/parts/check_names \
@@ -30,6 +31,8 @@ tests_parts_check_filtered_CPPFLAGS = $(PART_CPPFLAGS)
 tests_parts_check_held_SOURCES = tests/parts/check_held.c agent/emit/deferred.c \
 	agent/emit/held_locks.c agent/emit/thread_name.c $(PART_FILES)
 tests_parts_check_held_CPPFLAGS = $(PART_CPPFLAGS)
+tests_parts_check_lanes_SOURCES = tests/parts/check_lanes.c $(PART_FILES)
+tests_parts_check_lanes_CPPFLAGS = $(PART_CPPFLAGS)
 tests_parts_check_memory_SOURCES = tests/parts/check_memory.c agent/arrows/async.c \
 	agent/base/growing_table.c agent/emit/held_locks.c agent/objects/allocation_site.c \
 	agent/objects/block_table.c agent/objects/blocks.c agent/objects/label_text.c \
