@@ -30,7 +30,7 @@ static int failure;
 static bool nests, has_pages, gets_ready;
 static uint32_t defined[16];
 
-/* -- What stands for the rest of the agent ------------------------------------------------------------- */
+/* -- What stands for the rest of the agent ------------------------------------------------------- */
 
 static uint64_t *take_page(struct fxt_storage *storage, uint64_t now_ns, uint32_t words, struct fxt_chunk *chunk)
 {
@@ -178,7 +178,7 @@ static const char *slots_show(void)
 	return text;
 }
 
-/* -- Slots ------------------------------------------------------------------------------------------------ */
+/* -- Slots --------------------------------------------------------------------------------------- */
 
 START_TEST(a_slot_shows_its_call)
 {
@@ -269,7 +269,7 @@ START_TEST(deep_functions_go_slowly)
 }
 END_TEST
 
-/* -- Calls that were left ------------------------------------------------------------------------------------ */
+/* -- Calls that were left ------------------------------------------------------------------------ */
 
 START_TEST(a_call_further_up_closes_what_was_left)
 {
@@ -448,7 +448,7 @@ START_TEST(a_slow_call_stays_in_its_slot_until_it_is_written)
 }
 END_TEST
 
-/* -- Children, and other programs ------------------------------------------------------------------------------ */
+/* -- Children, and other programs ---------------------------------------------------------------- */
 
 START_TEST(a_child_goes_on_with_functions)
 {
@@ -550,7 +550,7 @@ START_TEST(before_a_vfork_the_trace_has_room)
 }
 END_TEST
 
-/* -- At random ---------------------------------------------------------------------------------------------------- */
+/* -- At random ----------------------------------------------------------------------------------- */
 
 /* The entries that there should be: those of live calls, and of calls that were left by a jump as long as
  * nothing shows it. */

@@ -35,7 +35,7 @@ static void setup(void)
 	}
 }
 
-/* -- Which lane ------------------------------------------------------------------------------------------ */
+/* -- Which lane ---------------------------------------------------------------------------------- */
 
 START_TEST(an_interrupted_emission_keeps_its_lane)
 {
@@ -206,7 +206,7 @@ START_TEST(a_new_thread_is_named_in_every_lane)
 }
 END_TEST
 
-/* -- Calls that find no room ------------------------------------------------------------------------------- */
+/* -- Calls that find no room --------------------------------------------------------------------- */
 
 START_TEST(a_call_without_room_is_dropped_at_once)
 {
@@ -254,7 +254,7 @@ START_TEST(a_call_without_room_is_dropped_at_once)
 }
 END_TEST
 
-/* -- Arguments ---------------------------------------------------------------------------------------------- */
+/* -- Arguments ----------------------------------------------------------------------------------- */
 
 START_TEST(texts_fill_their_words)
 {
@@ -303,7 +303,7 @@ START_TEST(numbers_take_as_little_as_they_can)
 }
 END_TEST
 
-/* -- Quick ways ----------------------------------------------------------------------------------------------- */
+/* -- Quick ways ---------------------------------------------------------------------------------- */
 
 START_TEST(the_quick_way_gives_up_where_it_must)
 {

@@ -19,6 +19,7 @@ PART_TESTS = \
 	tests/parts/check_requests \
 	tests/parts/check_sample \
 	tests/parts/check_text \
+	tests/parts/check_turns \
 	tests/parts/check_watched
 check_PROGRAMS += $(PART_TESTS)
 TESTS += $(PART_TESTS)
@@ -64,4 +65,6 @@ tests_parts_check_parents_SOURCES = tests/parts/check_parents.c tests/parts/pare
 tests_parts_check_parents_CPPFLAGS = $(PART_CPPFLAGS)
 tests_parts_check_sample_SOURCES = tests/parts/check_sample.c $(PART_FILES)
 tests_parts_check_sample_CPPFLAGS = $(PART_CPPFLAGS)
+tests_parts_check_turns_SOURCES = tests/parts/check_turns.c $(PART_FILES)
+tests_parts_check_turns_CPPFLAGS = $(PART_CPPFLAGS)
 endif
