@@ -289,7 +289,8 @@ START_TEST(a_wait_ends_once)
 	handed.lock = OTHER_LOCK;
 	fxt_wait_enter(&part_thread, OBJECT, OTHER_LOCK);
 	*asked = 0;
-	fxt_wait_enter_blocked(&part_thread, OBJECT + 16, 0);
+	part.stack = 6;
+	EXPECT(fxt_wait_enter_blocked(&part_thread, OBJECT + 16, 0) == 6);
 	ASKED("end 5000;from 0;to 0;got 7000;from 0;to 0;begin 5010;with 0;");
 	SAID("instant agent:blocked @1001 errno=0\n");
 	has_cause = false;

@@ -334,7 +334,7 @@ STAND_IN void fxt_call_stack_tell(struct fxt_thread *thread, uint32_t stack)
 	EXPECT(thread == &part_thread && (!stack || stack == part.stack) && !thread->lanes->raised_at);
 }
 
-STAND_IN void fxt_call_stack_say(struct fxt_thread *thread, uint64_t name, int error)
+STAND_IN uint32_t fxt_call_stack_say(struct fxt_thread *thread, uint64_t name, int error)
 {
 	uint64_t *at = fxt_reserve_extra(thread, fxt_now(thread), 1);
 
@@ -343,6 +343,7 @@ STAND_IN void fxt_call_stack_say(struct fxt_thread *thread, uint64_t name, int e
 				 fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_INSTANT) |
 					 fxt_event_args(1) |
 					 fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_agent, name));
+	return part.stack;
 }
 
 STAND_IN void fxt_deferred_after(struct fxt_thread *thread, uint64_t end_ns)
