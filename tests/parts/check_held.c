@@ -1,6 +1,6 @@
-/* This tests what a thread notes of itself: the locks that it holds (agent/emit/held_locks.h), the work that it
- * puts off (deferred.h), and its name (thread_name.c). Locks are taken and given up at random and compared with
- * a list. FXT_SEED names the choices. */
+/* This tests what a thread notes of itself: the locks that it holds (agent/emit/held_locks.h), the work that
+ * it puts off (deferred.h), and its name (thread_name.c). Locks are taken and given up at random and compared
+ * with a list. FXT_SEED names the choices. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>

@@ -54,7 +54,8 @@ START_TEST(an_interrupted_emission_keeps_its_lane)
 	EXPECT(!fxt_lane_has(nth(FXT_LANES), 1) && !nth(FXT_LANES)->raised_at);
 	EXPECT(fxt_lane_next(&part_thread) == nth(FXT_LANES));
 	fxt_lane_lower(nth(2));
-	EXPECT(fxt_lane_next(&part_thread) == nth(2) && fxt_lane_raise(&part_thread, FXT_LANE_CALL) == nth(2));
+	EXPECT(fxt_lane_next(&part_thread) == nth(2) &&
+	       fxt_lane_raise(&part_thread, FXT_LANE_CALL) == nth(2));
 	EXPECT(fxt_is_interrupted(&part_thread));
 	for (n = 0; n < FXT_LANES; n++)
 		fxt_lane_lower(nth(n));
@@ -78,11 +79,12 @@ END_TEST
 /* An emission was left by longjmp if its frame lies below the present one on the same stack. */
 START_TEST(lanes_of_emissions_that_were_left_are_free)
 {
-	uintptr_t here = (uintptr_t)__builtin_frame_address(0), low = here - (1 << 16), high = here + (1 << 16);
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0), low = here - (1 << 16),
+		  high = here + (1 << 16);
 	const struct {
 		intptr_t distance;      /* of the emission's frame, in bytes below the present one */
 		bool is_own, is_left;   /* the thread's own stack reaches so far */
-	} tests[] = {{6000, true, true}, {-6000, true, false}, {60000, true, true}, {70000, true, false},
+	} tests[] = {{6000, true, true},  {-6000, true, false}, {60000, true, true},  {70000, true, false},
 		     {1500, false, true}, {6000, false, false}, {-1500, false, false}};
 	unsigned i;
 
@@ -167,7 +169,8 @@ START_TEST(a_record_is_found_in_its_lane)
 	for (n = 0; n < FXT_LANES; n++) {
 		uint64_t *at = nth(n)->at;
 
-		EXPECT(fxt_lane_of(&part_thread, at) == nth(n) && fxt_lane_of(&part_thread, at + 9) == nth(n));
+		EXPECT(fxt_lane_of(&part_thread, at) == nth(n) &&
+		       fxt_lane_of(&part_thread, at + 9) == nth(n));
 		EXPECT(fxt_lane_of(&part_thread, nth(n)->end - 1) == nth(n));
 		EXPECT(fxt_lane_of(&part_thread, nth(n)->end) != nth(n));
 		EXPECT(fxt_lane_of(&part_thread, at - 1) != nth(n));
@@ -267,7 +270,8 @@ START_TEST(texts_fill_their_words)
 			text[i] = (char)('a' + random_below(26));
 		text[bytes] = 'X';
 		memset(words, 0xee, sizeof(words));
-		words[0] = fxt_event_args(1) | fxt_record_type(FXT_RECORD_EVENT) | fxt_event_thread(PART_INDEX);
+		words[0] = fxt_event_args(1) | fxt_record_type(FXT_RECORD_EVENT) |
+			   fxt_event_thread(PART_INDEX);
 		words[1] = 5;
 		i = (size_t)(fxt_put_text(words + 2, FXT_STR_path, text, bytes) - words);
 		EXPECT(i == 3 + fxt_words_of(bytes) && (words[i] == UINT64_C(0xeeeeeeeeeeeeeeee) || !bytes));
@@ -288,8 +292,8 @@ START_TEST(numbers_take_as_little_as_they_can)
 {
 	uint64_t words[2] = {0, 7};
 
-	EXPECT(fxt_put_uint(words, 9, UINT32_MAX) == words + 1 && fxt_get_arg_type(*words) == FXT_ARG_UINT32 &&
-	       fxt_get_arg_value32(*words) == UINT32_MAX);
+	EXPECT(fxt_put_uint(words, 9, UINT32_MAX) == words + 1);
+	EXPECT(fxt_get_arg_type(*words) == FXT_ARG_UINT32 && fxt_get_arg_value32(*words) == UINT32_MAX);
 	EXPECT(fxt_put_uint(words, 9, UINT64_C(1) << 32) == words + 2 && words[1] == UINT64_C(1) << 32 &&
 	       fxt_get_arg_type(*words) == FXT_ARG_UINT64 && fxt_get_arg_name(*words) == 9);
 	EXPECT(fxt_put_long(words, 9, INT32_MAX) == words + 1 && fxt_get_arg_type(*words) == FXT_ARG_INT32);

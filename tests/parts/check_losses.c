@@ -1,6 +1,6 @@
 /* This tests what is said of losses (agent/emit/losses.h and counter.h): the counters, the reasons, which are
- * told once, and the windows from where a thread finds no room to where it does again. The text of losses.c is
- * included, with functions of ours in the place of the buffer's. */
+ * told once, and the windows from where a thread finds no room to where it does again. The text of
+ * losses.c is included, with functions of ours in the place of the buffer's. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

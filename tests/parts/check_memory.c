@@ -191,8 +191,8 @@ START_TEST(a_lifetime_says_who_asked_for_the_memory)
 	memory.label = label;
 	memory.stack = part.stack = 3;
 	EXPECT(fxt_memory_life_begin(&part_thread, &life, &memory) && life.id == 2);
-	SAID("async-begin malloc:heap block @2000 ptr=0x5000 size=77u function=\"main\" object=\"block of main\""
-	     " stack=0x7fe0000000000003 pid=70u #2\n");
+	SAID("async-begin malloc:heap block @2000 ptr=0x5000 size=77u function=\"main\" "
+	     "object=\"block of main\" stack=0x7fe0000000000003 pid=70u #2\n");
 	/* Clocks of threads differ, and an end is later than its begin. */
 	fxt_memory_life_end(&part_thread, life, FXT_STR_heap_block, &label, 2000);
 	SAID("async-end malloc:heap block @2001 object=\"block of main\" #2\n");

@@ -445,8 +445,7 @@ END_TEST
 /* Labels take so much of the durable area, and others stand in chunks. */
 START_TEST(durable_names_have_a_bound)
 {
-	const struct fxt_label block = {"f", 1, 0, FXT_LABEL_BLOCK, FXT_LABEL_MADE, false},
-			       stream = {"f", 1, 0, FXT_LABEL_FILE, FXT_LABEL_MADE, false};
+	const struct fxt_label block = {"f", 1, 0, FXT_LABEL_BLOCK, FXT_LABEL_MADE, false};
 	unsigned i, most[3];
 
 	/* Each takes 7 words: header, address, process, name in 2, type and size; the time of it makes 8. */
@@ -454,7 +453,6 @@ START_TEST(durable_names_have_a_bound)
 		fxt_label_tell_block(&part_thread, OBJECT + i, &block, PLACE, 5, 77);
 	most[0] = lines;
 	lines = 0;
-	(void)stream;
 	for (i = 0; i < 2000; i++) {
 		part_lane(FXT_CHUNK_WORDS);
 		(void)fxt_label_opened(&part_thread, FXT_LABEL_FILE, 0x20000 + 64 * i, PLACE, 2000, NULL, 4);

@@ -1,5 +1,5 @@
-/* This tests the arrows from children to parents (agent/arrows/parent_links.h): what is said of a child's end, and
- * when its entry of the shared memory is free again. */
+/* This tests the arrows from children to parents (agent/arrows/parent_links.h): what is said of a child's
+ * end, and when its entry of the shared memory is free again. */
 #include "parents_fixture.h"
 
 START_TEST(children_of_vfork_and_of_calls_that_hide_them)
@@ -41,7 +41,8 @@ START_TEST(children_of_vfork_and_of_calls_that_hide_them)
 	entry->word = word_of(generation_of(entry->word), CHILD, LEFT);
 	part_thread.expects = birth.entry;
 	fxt_child_ended(&part_thread, &birth, life, 4, 7000, 7100, 7200);
-	ASKED("hidden ends 33;at 7200;pid 500;status 4;arrow from 7000;pid 500;tid 501;cpu 6;after 7100;to 7200;");
+	ASKED("hidden ends 33;at 7200;pid 500;status 4;"
+	      "arrow from 7000;pid 500;tid 501;cpu 6;after 7100;to 7200;");
 	EXPECT(!used() && !part_thread.expects);
 	SAID("");
 	/* It was killed, so no arrow leads from its end. */

@@ -1,5 +1,5 @@
-/* This tests the arrows from parents to children (agent/arrows/parent_links.h): which entry of the shared memory a
- * child takes, and what is said of its beginning. FXT_SEED names the choices. */
+/* This tests the arrows from parents to children (agent/arrows/parent_links.h): which entry of the shared
+ * memory a child takes, and what is said of its beginning. FXT_SEED names the choices. */
 #include "parents_fixture.h"
 
 START_TEST(a_forked_child_takes_its_entry)

@@ -1,5 +1,5 @@
-/* This tests the events of asynchronous requests (agent/objects/requests.h): what they say, and that each ends
- * once, with its own result. */
+/* This tests the events of asynchronous requests (agent/objects/requests.h): what they say, and that each
+ * ends once, with its own result. */
 #include <stdio.h>
 #include <string.h>
 

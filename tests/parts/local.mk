@@ -6,6 +6,8 @@ PART_CPPFLAGS = $(FXT_CPPFLAGS) -iquote $(top_srcdir)/tests -DFXT_CHECKING
 if HAVE_CHECK
 PART_TESTS = \
 	tests/parts/check_arrows \
+	tests/parts/check_async \
+	tests/parts/check_call_ends \
 	tests/parts/check_calls \
 	tests/parts/check_explain \
 	tests/parts/check_filtered \
@@ -19,6 +21,7 @@ PART_TESTS = \
 	tests/parts/check_requests \
 	tests/parts/check_sample \
 	tests/parts/check_text \
+	tests/parts/check_turn_waits \
 	tests/parts/check_turns \
 	tests/parts/check_watched
 check_PROGRAMS += $(PART_TESTS)
@@ -26,6 +29,8 @@ TESTS += $(PART_TESTS)
 tests_parts_check_arrows_SOURCES = tests/parts/check_arrows.c agent/arrows/flow.c \
 	agent/arrows/async.c $(PART_FILES)
 tests_parts_check_arrows_CPPFLAGS = $(PART_CPPFLAGS)
+tests_parts_check_async_SOURCES = tests/parts/check_async.c agent/arrows/async.c $(PART_FILES)
+tests_parts_check_async_CPPFLAGS = $(PART_CPPFLAGS)
 tests_parts_check_filtered_SOURCES = tests/parts/check_filtered.c agent/emit/filtered.c \
 	$(PART_FILES)
 tests_parts_check_filtered_CPPFLAGS = $(PART_CPPFLAGS)
@@ -51,7 +56,7 @@ tests_parts_check_text_CPPFLAGS = $(PART_CPPFLAGS)
 tests_parts_check_watched_SOURCES = tests/parts/check_watched.c agent/emit/watched.c $(PART_FILES)
 tests_parts_check_watched_CPPFLAGS = $(PART_CPPFLAGS)
 # These have the text of the file that they test in them.
-tests_parts_check_calls_SOURCES = tests/parts/check_calls.c $(PART_FILES)
+tests_parts_check_calls_SOURCES = tests/parts/check_calls.c tests/parts/calls_fixture.h $(PART_FILES)
 tests_parts_check_calls_CPPFLAGS = $(PART_CPPFLAGS)
 tests_parts_check_explain_SOURCES = tests/parts/check_explain.c $(PART_FILES)
 tests_parts_check_explain_CPPFLAGS = $(PART_CPPFLAGS)
@@ -65,6 +70,11 @@ tests_parts_check_parents_SOURCES = tests/parts/check_parents.c tests/parts/pare
 tests_parts_check_parents_CPPFLAGS = $(PART_CPPFLAGS)
 tests_parts_check_sample_SOURCES = tests/parts/check_sample.c $(PART_FILES)
 tests_parts_check_sample_CPPFLAGS = $(PART_CPPFLAGS)
-tests_parts_check_turns_SOURCES = tests/parts/check_turns.c $(PART_FILES)
+tests_parts_check_turns_SOURCES = tests/parts/check_turns.c tests/parts/turns_fixture.h $(PART_FILES)
 tests_parts_check_turns_CPPFLAGS = $(PART_CPPFLAGS)
+tests_parts_check_call_ends_SOURCES = tests/parts/check_call_ends.c tests/parts/calls_fixture.h $(PART_FILES)
+tests_parts_check_call_ends_CPPFLAGS = $(PART_CPPFLAGS)
+tests_parts_check_turn_waits_SOURCES = tests/parts/check_turn_waits.c tests/parts/turns_fixture.h \
+	$(PART_FILES)
+tests_parts_check_turn_waits_CPPFLAGS = $(PART_CPPFLAGS)
 endif

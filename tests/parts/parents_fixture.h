@@ -1,6 +1,6 @@
-/* What the tests of the arrows between parents and children share (agent/arrows/parent_links.h). The file's text
- * is included, with functions of ours in the place of the kernel's: a test plays the parent, the child, and
- * other processes that write to the shared memory. */
+/* What the tests of the arrows between parents and children share (agent/arrows/parent_links.h). The
+ * file's text is included, with functions of ours in the place of the kernel's: a test plays the parent,
+ * the child, and other processes that write to the shared memory. */
 #ifndef PARENTS_FIXTURE_H
 #define PARENTS_FIXTURE_H
 
@@ -177,7 +177,7 @@ static void be(uint32_t pid, uint32_t tid)
 	part_thread.tid = tid;
 }
 
-static void setup(void)
+static inline void setup(void)
 {
 	random_seed(0);
 	part_setup();
@@ -200,13 +200,13 @@ static void setup(void)
 	*asked = *children = *children_path = 0;
 }
 
-static struct fxt_parent_entry *nth(unsigned n)
+static inline struct fxt_parent_entry *nth(unsigned n)
 {
 	return (struct fxt_parent_entry *)(void *)memory->parents + n;
 }
 
 /* Returns how many entries are used. */
-static unsigned used(void)
+static inline unsigned used(void)
 {
 	unsigned n, count = 0;
 
@@ -216,7 +216,7 @@ static unsigned used(void)
 }
 
 /* Returns the only entry that is used. */
-static struct fxt_parent_entry *only(void)
+static inline struct fxt_parent_entry *only(void)
 {
 	unsigned n;
 
@@ -226,7 +226,7 @@ static struct fxt_parent_entry *only(void)
 	return nth(n);
 }
 
-static bool is(const struct fxt_parent_entry *entry, enum state state, uint32_t pid)
+static inline bool is(const struct fxt_parent_entry *entry, enum state state, uint32_t pid)
 {
 	return state_of(entry->word) == state && pid_of(entry->word) == pid;
 }
@@ -234,7 +234,8 @@ static bool is(const struct fxt_parent_entry *entry, enum state state, uint32_t 
 #define AT (5 * (uint64_t)SECOND_NS + 1)        /* the time of the first cause */
 
 /* Makes an entry as another process of a run would, for a child that looks for it. */
-static struct fxt_parent_entry *expected(uint32_t pid, uint64_t born_ns, enum state state, uint32_t tid)
+static inline struct fxt_parent_entry *expected(uint32_t pid, uint64_t born_ns, enum state state,
+						uint32_t tid)
 {
 	const struct fxt_cause cause = {.at_ns = born_ns, .pid = PART_PID, .tid = tid, .cpu_and_1 = 2};
 	uint64_t word, reference = make_entry(&cause, pid, state);

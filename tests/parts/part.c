@@ -135,7 +135,8 @@ static const uint64_t *put_event(char **text, const uint64_t *record)
 		*text += sprintf(*text, type == FXT_EVENT_DURATION_COMPLETE ? " -> %" PRIu64 : " #%" PRIu64,
 				 *at++);
 	/* What stands in a slot has the size of the slot. */
-	while ((type == FXT_EVENT_COUNTER || type == FXT_EVENT_DURATION_BEGIN) && at < record + fxt_get_record_words(*record))
+	while ((type == FXT_EVENT_COUNTER || type == FXT_EVENT_DURATION_BEGIN) &&
+	       at < record + fxt_get_record_words(*record))
 		EXPECT(!*at++);
 	return at;
 }
