@@ -110,6 +110,10 @@ START_TEST(an_arrow_has_both_its_slices)
 	     "slice agent:resumed @2101 -> 3000\n"
 	     "flow-end agent:wakes @3000 #1\n");
 	ASKED("");
+	/* The slice begins later than what it came from, even if that was the thread's last moment. */
+	fxt_flow_resume(&part_thread, 2000, 3000, causes, 1);
+	EXPECT(strstr(part_said(), "slice agent:resumed @2002 -> 3000\n"));
+	part.flow = 1;
 	/* Two causes, of which one is another process's; the slice begins behind both. */
 	fxt_flow_resume(&part_thread, 2100, 3000, causes, 2);
 	SAID("slice agent:released @2000 70/72 -> 2001\n"

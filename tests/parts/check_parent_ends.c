@@ -126,6 +126,9 @@ START_TEST(threads_of_other_processes_are_named)
 	fxt_parent_name(&part_thread, 90, 91);
 	SAID("kernel object 90 \"prog\"\n"
 	     "thread 91 \"prog\" process=koid:90\n");
+	memset(fxt_agent.program, 'p', sizeof(fxt_agent.program) - 1);
+	fxt_parent_name(&part_thread, 91, 92);
+	EXPECT(strlen(part_said()) > 2 * sizeof(fxt_agent.program));
 	is_run = true;
 	fxt_parent_name(&part_thread, 90, 92);
 	SAID("");

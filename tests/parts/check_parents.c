@@ -33,6 +33,12 @@ START_TEST(a_forked_child_takes_its_entry)
 	fxt_birth_tell(&part_thread);
 	fxt_birth_tell(&part_thread);
 	ASKED("arrow from 5000000001;pid 70;tid 71;cpu 5;after 8001;to 8002;");
+	/* A child that has no file until it ends writes the arrow then. */
+	first_moment.tid = CHILD_TID;
+	own_pid++;
+	fxt_parent_leave(&part_thread);
+	own_pid--;
+	ASKED("arrow from 5000000001;pid 70;tid 71;cpu 5;after 8001;to 8002;");
 	/* The child ends, and its end is taken back. */
 	part_thread.last_ns = 6 * (uint64_t)SECOND_NS;
 	own_pid++;

@@ -372,6 +372,11 @@ START_TEST(a_call_meets_a_trigger)
 	ck_assert_str_eq(meets(0, 50, 9), "2 fread 50 9");
 	fxt_agent.config.triggers.count = 0;
 	ck_assert_str_eq(meets(0, 100, 0), "");
+	/* Another name of that length, and a beginning that is the whole name. */
+	add_trigger("freud", false, FXT_AT_LEAST, 0);
+	add_trigger("freadx", true, FXT_AT_LEAST, 0);
+	ck_assert_str_eq(meets(0, 100, 0), "");
+	ck_assert_str_eq(meets(1, 100, 0), "1 freadx 100 0");
 }
 END_TEST
 
