@@ -11,6 +11,7 @@ PART_TESTS = \
 	tests/parts/check_calls \
 	tests/parts/check_explain \
 	tests/parts/check_filtered \
+	tests/parts/check_function_calls \
 	tests/parts/check_held \
 	tests/parts/check_lanes \
 	tests/parts/check_losses \
@@ -20,6 +21,7 @@ PART_TESTS = \
 	tests/parts/check_parents \
 	tests/parts/check_requests \
 	tests/parts/check_sample \
+	tests/parts/check_stack_walk \
 	tests/parts/check_text \
 	tests/parts/check_turn_waits \
 	tests/parts/check_turns \
@@ -34,6 +36,9 @@ tests_parts_check_async_CPPFLAGS = $(PART_CPPFLAGS)
 tests_parts_check_filtered_SOURCES = tests/parts/check_filtered.c agent/emit/filtered.c \
 	$(PART_FILES)
 tests_parts_check_filtered_CPPFLAGS = $(PART_CPPFLAGS)
+tests_parts_check_function_calls_SOURCES = tests/parts/check_function_calls.c \
+	agent/emit/function_call.c agent/emit/in_progress.c $(PART_FILES)
+tests_parts_check_function_calls_CPPFLAGS = $(PART_CPPFLAGS)
 tests_parts_check_held_SOURCES = tests/parts/check_held.c agent/emit/deferred.c \
 	agent/emit/held_locks.c agent/emit/thread_name.c $(PART_FILES)
 tests_parts_check_held_CPPFLAGS = $(PART_CPPFLAGS)
@@ -51,6 +56,9 @@ tests_parts_check_names_CPPFLAGS = $(PART_CPPFLAGS)
 tests_parts_check_requests_SOURCES = tests/parts/check_requests.c agent/arrows/async.c \
 	agent/objects/requests.c $(PART_FILES)
 tests_parts_check_requests_CPPFLAGS = $(PART_CPPFLAGS)
+tests_parts_check_stack_walk_SOURCES = tests/parts/check_stack_walk.c \
+	agent/stacks/return_thunk.c agent/stacks/stack_walk.c $(PART_FILES)
+tests_parts_check_stack_walk_CPPFLAGS = $(PART_CPPFLAGS)
 tests_parts_check_text_SOURCES = tests/parts/check_text.c agent/emit/program_text.c $(PART_FILES)
 tests_parts_check_text_CPPFLAGS = $(PART_CPPFLAGS)
 tests_parts_check_watched_SOURCES = tests/parts/check_watched.c agent/emit/watched.c $(PART_FILES)
