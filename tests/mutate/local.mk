@@ -9,9 +9,9 @@ MUTATE_FILES = tests/mutate/check_rules.py tests/mutate/equivalent tests/mutate/
 mutate:
 	@$(TEST_EXPORTS) exec nice -n 10 python3 -B $(srcdir)/tests/mutate/mutate.py \
 		--source='$(abs_top_srcdir)' --build='$(abs_top_builddir)' --made='$(BUILT_SOURCES)' \
-		$(if $(FILES),--files='$(FILES)') $(if $(SECONDS),--seconds='$(SECONDS)') \
-		$(if $(COUNT),--count='$(COUNT)') $(if $(SEED),--seed='$(SEED)') \
-		$(if $(SCRIPTS),--scripts='$(SCRIPTS)') $(if $(AGAIN),--again='$(AGAIN)') \
-		$(if $(LIST),--list)
+		$(if $(WORK),--work='$(WORK)') $(if $(FILES),--files='$(FILES)') \
+		$(if $(SECONDS),--seconds='$(SECONDS)') $(if $(COUNT),--count='$(COUNT)') \
+		$(if $(SEED),--seed='$(SEED)') $(if $(SCRIPTS),--scripts='$(SCRIPTS)') \
+		$(if $(AGAIN),--again='$(AGAIN)') $(if $(LIST),--list)
 
 EXTRA_DIST += $(MUTATE_FILES)

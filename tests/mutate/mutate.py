@@ -177,35 +177,48 @@ class Runner:
 
     def try_one(self, mutant, text, tests):
         """Returns ("found", by whom), ("lived", ""), or (what is wrong with the mutant, "")."""
+        passed, compared, differs = [], set(), False
+        while True:
+            result, by, differs = self.with_fault(mutant, text, tests, passed, compared, differs)
+            if result != "unknown test":
+                return result, by
+            # It is run without the fault first, as late as this: most mutants need no script.
+            self.prepare(by)
+
+    def with_fault(self, mutant, text, tests, passed, compared, differs):
+        """Runs those tests for a mutant that it has not passed yet, until one fails or is not known yet."""
         path = os.path.join(self.tree.src, mutant.path)
         info = os.stat(path)
         with open(path, "w") as file:
             file.write(mutant.applied(text))
         try:
-            return self.judge(tests)
+            return self.judge(tests, passed, compared, differs)
         finally:
             with open(path, "w") as file:
                 file.write(text)
             os.utime(path, ns=(info.st_atime_ns, info.st_mtime_ns))
             self.tree.put_back()
 
-    def judge(self, tests):
-        compared = set()
-        differs = False
+    def judge(self, tests, passed, compared, differs):
         for test in tests:
+            if test in passed or test in self.red:
+                continue
+            if test not in self.took:
+                return "unknown test", test, differs
             done, said = self.tree.make(self.target(test)[0], self.given.jobs, 600)
             if not done:
-                return ("unbuildable", said.strip().split("\n")[0][:110]) if not differs else \
-                    ("found", f"{test} does not build")
+                return ("unbuildable", said.strip().split("\n")[0][:110], differs) if not differs else \
+                    ("found", f"{test} does not build", differs)
             objects = self.tree.objects()
             differs = differs or any(objects[one] for one in objects if one not in compared)
             compared |= objects.keys()
+            passed.append(test)
             if not differs:
                 continue
             why = self.run(test)
             if why:
-                return "found", f"{test}: {why}"
-        return ("lived", "") if differs else ("same object", "")
+                return "found", f"{test}: {why}", differs
+        return "lived" if differs else "same object", "", differs
 
 
 def main():
@@ -260,10 +273,10 @@ def go(given, equivalent, rows, texts, mutants, count):
                 score[group_of(mutant.path)]["equivalent"] += 1
                 continue
             tests = given.tests.split() or tests_of(mutant.path, rows)
-            tests = [test for test in tests
-                     if (given.scripts == "yes" or not test.endswith(".sh")) and runner.prepare(test)]
+            tests = [test for test in tests if given.scripts == "yes" or not test.endswith(".sh")]
             if done % CONTROL == CONTROL - 1 and control[0] <= done:
-                control = [done + 1, control[1] + 1, control[2] + runner.control(tests)]
+                known = [test for test in tests if test in runner.took]
+                control = [done + 1, control[1] + 1, control[2] + runner.control(known)]
             at = tree.now()
             result, by = runner.try_one(mutant, texts[mutant.path], tests)
             took = tree.now() - at

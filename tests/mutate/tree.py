@@ -77,10 +77,15 @@ class Tree:
                            check=True)
 
     def make(self, targets, jobs, seconds=None):
-        """Runs make. Returns whether it could make the targets, and its output otherwise."""
-        status, said = run(["make", "-s", f"-j{jobs}", "V=0", "TESTS=", *targets], self.build,
-                           self.environment(), seconds)
-        return status == 0, said
+        """Runs make for one target after the other: for `all` and `check`, automake's rules begin a make
+        each, and two at a time would write the same objects. Returns whether it could make the targets, and
+        its output otherwise."""
+        for target in targets:
+            status, said = run(["make", "-s", f"-j{jobs}", "V=0", "TESTS=", target], self.build,
+                               self.environment(), seconds)
+            if status != 0:
+                return False, said
+        return True, ""
 
     def environment(self):
         found = dict(os.environ)
