@@ -7,8 +7,9 @@
 tests/apps/tells.c, the program, writes into a file how many numbered calls each of its threads has made. All
 of them have to be in the archive of the manager or in files of the programs, or be counted as lost by the
 same process. All files of a round are in one directory, which fxt reads with one command. In some rounds the
-manager is told to save what all programs have a moment before. The plan and the moments follow from FXT_SEED; a line that tells of a fault has the round and what it was. FXT_ORACLE names a
-second checker. FXT_KILL_ROUND runs one round alone, and FXT_KEEP names a directory to keep what was wrong in.
+manager is told to save what all programs have a moment before. The plan and the moments follow from
+FXT_SEED; a line that tells of a fault has the round and what it was. FXT_ORACLE names a second checker.
+FXT_KILL_ROUND runs one round alone, and FXT_KEEP names a directory to keep what was wrong in.
 """
 import collections, ctypes, glob, json, os, random, re, shutil, signal, socket, struct, subprocess, sys, time
 
