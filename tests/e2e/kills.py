@@ -69,7 +69,6 @@ def ask_to_save(path, streaming):
         connection.connect(path)
         connection.send(PACKET.pack(CALL_MANAGER, 0, 0, 0) +
                         json.dumps({"id": 1, "method": method, "params": params}).encode())
-        connection.settimeout(1)
         # The answer to an alert comes before the manager saves.
         if streaming and random.random() < .5:
             connection.recv(65536)
