@@ -7,8 +7,9 @@
 tests/apps/tells.c, the program, writes into a file how many numbered calls each of its threads has made. All
 of them have to be in the archive of the manager or in files of the programs, or be counted as lost by the
 same process. All files of a round are in one directory, which fxt reads with one command. In some rounds the
-manager is told to save what all programs have a moment before. The plan and the moments follow from FXT_SEED; a line that tells of a fault has the round and what it was. FXT_ORACLE names a
-second checker. FXT_KILL_ROUND runs one round alone, and FXT_KEEP names a directory to keep what was wrong in.
+manager is told to save what all programs have a moment before. The plan and the moments follow from
+FXT_SEED; a line that tells of a fault has the round and what it was. FXT_ORACLE names a second checker.
+FXT_KILL_ROUND runs one round alone, and FXT_KEEP names a directory to keep what was wrong in.
 """
 import collections, ctypes, glob, json, os, random, re, shutil, signal, socket, struct, subprocess, sys, time
 
@@ -68,7 +69,6 @@ def ask_to_save(path, streaming):
         connection.connect(path)
         connection.send(PACKET.pack(CALL_MANAGER, 0, 0, 0) +
                         json.dumps({"id": 1, "method": method, "params": params}).encode())
-        connection.settimeout(1)
         # The answer to an alert comes before the manager saves.
         if streaming and random.random() < .5:
             connection.recv(65536)

@@ -57,7 +57,7 @@ class Session:
         self.mode, self.waits = STREAMING, False
         self.archives, self.parts, self.begins_saved = [], [], False
         self.answer_saves, self.is_gone = True, False
-        self.wakes = collections.Counter()
+        self.wakes, self.told_to_start = collections.Counter(), set()
         environment = {**os.environ, "LD_PRELOAD": AGENT, "FXT_MANAGER": os.path.abspath("side"),
                        "FXT_QUIET": "1", "FXT_OUTPUT": os.path.abspath("beside.%p.fxt")}
         self.has_trigger = rnd.random() < 0.15
@@ -272,6 +272,7 @@ class Session:
             p.wraps = None
             p.clear()
         p.mode, p.session, p.owed[INITIALIZED] = self.mode, self.number, p.owed[INITIALIZED] + 1
+        self.told_to_start.discard(p)
         size = self.rnd.choice((0, 1, 65536, 1 << 20, 1 << 20, 3 << 20, 64 << 20))
         p.send(INITIALIZE, self.mode | (WAITS if self.waits else 0), size | self.number << SESSION_SHIFT,
                self.categories)
@@ -286,6 +287,7 @@ class Session:
         more = self.rnd.choice((b"", b"", b"time", b"un-known,pthread", b"time -pthread"))
         p.windows.append(Window(now_ns(), self.number, not more and self.categories in ONLY_IO))
         p.owed[STARTED] += 1
+        self.told_to_start.add(p)
         p.send(START, how, 1 if self.begins_saved else 0, more)
         self.open_gate(p)
 
@@ -293,6 +295,7 @@ class Session:
         if p.windows and not p.windows[-1].stopping_ns:
             p.windows[-1].stopping_ns = now_ns()
         p.owed[STOPPED] += 1
+        self.told_to_start.discard(p)
         p.is_late = p.owed[STARTED] > 0 and p.state != "recording"
         p.send(request)
 
@@ -344,7 +347,7 @@ class Session:
         self.is_started = True
         for p in self.live("waits", "stopped", "initialized"):
             # One that is new was told to start already.
-            if p.session == self.number and p.owed[STARTED] > p.owed[STOPPED]:
+            if p in self.told_to_start:
                 continue
             if p.session != self.number:
                 self.enter(p)
