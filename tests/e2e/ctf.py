@@ -237,6 +237,20 @@ def check_arguments(events, wanted, rnd):
     return checked
 
 
+def check_priorities(events, wanted):
+    """The priorities of a switch are its weights, less a hundred; 20 is that of an idle processor."""
+    told, found = collections.Counter(), collections.Counter()
+    for at, _, record, part in wanted:
+        if part == 'switch':
+            weights = [record.get('args', {}).get(side + '_weight') for side in ('outgoing', 'incoming')]
+            told[at, *(20 if w in (None, -2 ** 31) else w - 100 for w in weights)] += 1
+    switches = ({'at': at, **dict(fields(text))} for at, name, _, text in events if name == 'sched_switch')
+    for values in switches:
+        found[values['at'], values['prev_prio'], values['next_prio']] += 1
+    if found != told:
+        fail(f'priorities: {list((told - found).items())[:3]} and not {list((found - told).items())[:3]}')
+
+
 def check_modules(trace, events, wanted):
     """Each file that stacks lead through is told of in the process that had it mapped."""
     told = {(record['pid'], record['name']) for _, name, record, _ in wanted
@@ -271,6 +285,7 @@ def same(fxt, trace, directory, seed):
     for name, count in by_name.items():
         if names[name] != count:
             fail(f'{trace}: {count} {name} expected, {names[name]} found')
+    check_priorities(events, wanted)
     check_modules(trace, events, wanted)
     checked = check_arguments(events, wanted, random.Random(seed))
     said = re.sub(r'WARNING: .*?Tracer (?:may have )?discarded.*?\n', '', said)

@@ -120,6 +120,16 @@ for name in threads causes functions shell; do
 	read_back $name
 done
 
+# A merge takes none, and says what it takes, also where files come first.
+for from in "threads.ctf" "threads.fxt threads.ctf"; do
+	# shellcheck disable=SC2086
+	! "$FXT" merge -o merged.fxt $from >/dev/null 2>error || fail "fxt merge $from: exit status 0"
+	is "fxt merge $from: lines" 1 "$(wc -l <error)"
+	grep -q 'threads.ctf: is a .*FXT files\|threads.ctf: is a directory' error ||
+		fail "merge: $(cat error)"
+	test ! -e merged.fxt || fail "fxt merge $from: there is a trace"
+done
+
 # A directory of parts stays one, though a part was converted beside.
 mkdir parts
 cp threads.fxt shell.fxt parts

@@ -180,7 +180,8 @@ if command -v "${CC%% *}" >/dev/null 2>&1 && command -v readelf >/dev/null 2>&1;
 			fail "cut: exit status $?"
 		"$FXT" report --json "$(only cut/*.fxt)" >report.json || fail "fxt report: exit status $?"
 		is "$size bytes: the file in call stacks" "$((unnamed != 0)) $unnamed" \
-			"$(grep -c '"path": ".*libcut.so"' report.json) $(grep -A 1 '"path": ".*libcut.so"' report.json |
+			"$(grep -c '"path": ".*libcut.so"' report.json) $(
+				grep -A 1 '"path": ".*libcut.so"' report.json |
 				sed -n 's/.*"functions": \([0-9]*\).*/\1/p' | grep . || echo 0)"
 	done
 fi

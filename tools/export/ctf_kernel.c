@@ -17,6 +17,7 @@ struct switch_fields {
 	uint64_t out, in;
 	uint32_t out_thread, in_thread; /* places plus 1; 0: by number */
 	uint32_t state;
+	int32_t out_priority, in_priority;      /* as Linux's events have them */
 };
 
 void fxt_ctf_kernel_declare(struct fxt_ctf *c)
@@ -79,7 +80,7 @@ void fxt_ctf_kernel_moment(struct fxt_ctf *c, const struct fxt_visit *v)
 {
 	const struct fxt_text *program = fxt_argument_text(v->rec, "program");
 	struct fxt_text none = {.text = ""};
-	struct switch_fields ended = {.out = fxt_argument_or(v->rec, "thread", 0)};
+	struct switch_fields ended = {.out = fxt_argument_or(v->rec, "thread", 0), .out_priority = PRIORITY};
 
 	if (v->rec->subtype != FXT_EVENT_INSTANT || !fxt_text_is(&v->rec->category, "kernel"))
 		return;
@@ -111,6 +112,18 @@ static void add_arguments(struct fxt_ctf *c, const struct fxt_visit *v, enum fxt
 	fxt_ctf_end_item(c, fxt_ctf_kernel_stream(c, v->cpu), v->at_ns, FXT_CTF_AT, v->rec->offset);
 }
 
+/* Returns a priority, of which the record says the kernel's own number: LTTng counts from the first that is
+ * none of real time. An idle processor, and a thread of which nothing is said, have the usual one. */
+static int32_t priority_of(const struct fxt_record *rec, const char *name)
+{
+	enum { FIRST_ORDINARY = 100 };
+	const struct fxt_argument *weight = fxt_argument(rec, name);
+
+	return weight && weight->type == FXT_ARG_INT32 && weight->i != INT32_MIN
+		       ? (int32_t)weight->i - FIRST_ORDINARY
+		       : PRIORITY;
+}
+
 void fxt_ctf_kernel_switch(struct fxt_ctf *c, const struct fxt_visit *v)
 {
 	const struct fxt_record *rec = v->rec;
@@ -121,6 +134,8 @@ void fxt_ctf_kernel_switch(struct fxt_ctf *c, const struct fxt_visit *v)
 		.out_thread = is_legacy ? rec->thread + 1 : 0,
 		.in_thread = is_legacy ? rec->incoming + 1 : 0,
 		.state = rec->state,
+		.out_priority = priority_of(rec, "outgoing_weight"),
+		.in_priority = priority_of(rec, "incoming_weight"),
 	};
 
 	add_late(c, v, FXT_CTF_SCHED_SWITCH, FXT_CTF_SWITCH, &fields);
@@ -129,7 +144,7 @@ void fxt_ctf_kernel_switch(struct fxt_ctf *c, const struct fxt_visit *v)
 
 void fxt_ctf_kernel_wakeup(struct fxt_ctf *c, const struct fxt_visit *v)
 {
-	struct switch_fields fields = {.out = v->rec->id};
+	struct switch_fields fields = {.out = v->rec->id, .out_priority = PRIORITY};
 
 	add_late(c, v, FXT_CTF_SCHED_WAKING, FXT_CTF_WAKEUP, &fields);
 	add_late(c, v, FXT_CTF_SCHED_WAKEUP, FXT_CTF_WAKEUP, &fields);
@@ -183,7 +198,7 @@ void fxt_ctf_kernel_put(struct fxt_ctf *c, struct fxt_ctf_bytes *out, const stru
 	name = name_of(c, fields.out, fields.out_thread, cpu, idle);
 	fxt_ctf_put_name(out, &name);
 	fxt_ctf_put_u32(out, (uint32_t)fxt_ctf_number(c, fields.out));
-	fxt_ctf_put_u32(out, PRIORITY);
+	fxt_ctf_put_u32(out, (uint32_t)fields.out_priority);
 	if (item->late == FXT_CTF_EXIT)
 		return;
 	if (item->late == FXT_CTF_WAKEUP) {
@@ -194,7 +209,7 @@ void fxt_ctf_kernel_put(struct fxt_ctf *c, struct fxt_ctf_bytes *out, const stru
 	name = name_of(c, fields.in, fields.in_thread, cpu, idle);
 	fxt_ctf_put_name(out, &name);
 	fxt_ctf_put_u32(out, (uint32_t)fxt_ctf_number(c, fields.in));
-	fxt_ctf_put_u32(out, PRIORITY);
+	fxt_ctf_put_u32(out, (uint32_t)fields.in_priority);
 	fxt_ctf_put_u8(out, fields.state);
 }
 

@@ -178,7 +178,8 @@ bool fxt_elf_is_cut(const char *path)
 	if (fstat(fd, &st) == 0 && pread(fd, &header, sizeof(header), 0) == (ssize_t)sizeof(header) &&
 	    memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_ident[EI_CLASS] == ELFCLASS64)
 		is_cut = header.e_shoff > (uint64_t)st.st_size ||
-			 (uint64_t)st.st_size - header.e_shoff < (uint64_t)header.e_shnum * header.e_shentsize;
+			 (uint64_t)st.st_size - header.e_shoff <
+				 (uint64_t)header.e_shnum * header.e_shentsize;
 	close(fd);
 	return is_cut;
 }

@@ -19,8 +19,8 @@ struct fxt_elf_facts {
 /* Sets *facts. Returns false if the file does not begin as an ELF file does. */
 bool fxt_elf_read(int fd, struct fxt_elf_facts *facts);
 
-/* Returns whether there is such a file of 64 bits, and it ends before its headers say that it does: it was cut
- * off, perhaps while programs used it. */
+/* Returns whether there is such a file of 64 bits, and it ends before its headers say that it does: it was
+ * cut off, perhaps while programs used it. */
 bool fxt_elf_is_cut(const char *path);
 
 #endif

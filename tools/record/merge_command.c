@@ -14,6 +14,7 @@
 #include "tools/common/command.h"
 #include "tools/common/message.h"
 #include "tools/common/pack.h"
+#include "tools/import/import.h"
 #include "tools/join/join.h"
 #include "tools/manager/heir.h"
 #include "tools/programs/debug_dirs.h"
@@ -75,6 +76,12 @@ static bool find(struct merge_options *o, struct fxt_parts *parts, const char **
 		}
 		if (parts->count || from[1]) {
 			fxt_error(*from, "is a directory: give one directory alone, or only files");
+			return false;
+		}
+		if (fxt_import_is(*from)) {
+			fxt_error(*from,
+				  "is a CTF trace, which is not merged: give FXT files, or one directory "
+				  "that fxt record has left; fxt report and dump read CTF");
 			return false;
 		}
 		fxt_heir_await(*from);

@@ -184,8 +184,8 @@ static void print_nameless(const struct fxt_report *report, uint64_t unnamed, FI
 
 	if (unnamed)
 		fprintf(out,
-			"without a name: %s objects and instrumented functions, for which there was no room, or\n"
-			"  whose file was cut off while the program used it\n",
+			"without a name: %s objects and instrumented functions, for which there was no "
+			"room, or\n  whose file was cut off while the program used it\n",
 			fxt_count(unnamed).text);
 	fxt_nameless_find(&nameless, &report->who->stacks, report->r);
 	for (size_t i = 0; i < nameless.cut_count; i++) {
