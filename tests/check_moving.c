@@ -201,12 +201,11 @@ enum moment { ANY_TIME, FROM_THE_MOVE_ON, AT_AN_INSTRUCTION };
 
 static void kill_at(enum moment moment, pid_t child)
 {
-	uint64_t calls = any_size(6), steps = any_size(15);
+	uint64_t calls = any_size(6), steps = any_size(11);
 	bool goes_on = random_below(2);
 	int status;
 
-	/* The pages move in these system calls, behind the durable area, and in the instructions after them,
-	 * which are many. */
+	/* The pages move in these system calls, behind the durable area. */
 	if (random_below(2))
 		calls = 6 + random_below(6);
 
