@@ -124,10 +124,8 @@ static void put_content(struct fxt_json *j, const struct fxt_reader *r, const st
 				fxt_json_u64(j, "info", fxt_get_trace_info_type(rec->header));
 			return;
 		}
-		if (rec->subtype == FXT_METADATA_PROVIDER_EVENT)
-			fxt_json_u64(j, "event", rec->extra);
 		break;
-	case FXT_RECORD_KERNEL_OBJECT: fxt_json_u64(j, "object_type", rec->subtype); break;
+	case FXT_RECORD_KERNEL_OBJECT:
 	case FXT_RECORD_INITIALIZATION:
 	case FXT_RECORD_STRING: break;
 	}
@@ -138,6 +136,10 @@ static void put_content(struct fxt_json *j, const struct fxt_reader *r, const st
 	if (rec->name.bytes)
 		fxt_json_text(j, "name", &rec->name);
 	put_arguments(j, rec);
+	if (rec->type == FXT_RECORD_KERNEL_OBJECT)
+		fxt_json_u64(j, "object_type", rec->subtype);
+	else if (rec->type == FXT_RECORD_METADATA && rec->subtype == FXT_METADATA_PROVIDER_EVENT)
+		fxt_json_u64(j, "event", rec->extra);
 }
 
 void fxt_dump_json(const struct fxt_reader *r, const struct fxt_record *rec,

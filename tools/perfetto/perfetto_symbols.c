@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "tools/common/memory.h"
 #include "tools/common/message.h"
 
 /* A packet has at most so many addresses, and about so many bytes of names. The longest name that is written
@@ -21,8 +22,9 @@
 enum { MOST_ADDRESSES = 32, MOST_TEXT = 2048, MOST_LINES = 256 };
 static const size_t MOST_BYTES = FXT_PACKET_BYTES / 2;
 
-/* What a program's debug information takes to read depends on its size, and whoever runs fxt record waits. */
-static const uint64_t MOST_NS = 2000000000;
+/* What a program's debug information takes to read depends on its size, and whoever runs fxt record waits. It
+ * takes memory, too, which a small container does not have. */
+static const uint64_t MOST_NS = 2000000000, LEAST_MEMORY = 1 << 30;
 
 typedef Perfetto__ModuleSymbols__AddressSymbols symbols_t;
 typedef Perfetto__ModuleSymbols__AddressSymbols__Line line_t;
@@ -139,6 +141,8 @@ void fxt_packets_symbols(struct fxt_packets *k, const struct fxt_profile *p, str
 	uint64_t end_ns = spent_ns() + MOST_NS;
 	char *digits = NULL;
 
+	if (fxt_memory_there_is() < LEAST_MEMORY)
+		names = NULL;
 	f->packets = k;
 	f->p = p;
 	for (size_t i = 0; i < p->frame_count; i++)
