@@ -12,8 +12,8 @@ COMMON_FILES = \
 	tools/common/kernel_clock.h \
 	tools/common/map.c \
 	tools/common/map.h \
-	tools/common/memory.c \
-	tools/common/memory.h \
+	tools/common/memory_limit.c \
+	tools/common/memory_limit.h \
 	tools/common/message.c \
 	tools/common/message.h \
 	tools/common/options.c \

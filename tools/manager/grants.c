@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 
 #include "client.h"
-#include "tools/common/memory.h"
+#include "tools/common/memory_limit.h"
 #include "tools/common/message.h"
 #include "writer/buffer.h"
 

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "tools/common/memory.h"
+#include "tools/common/memory_limit.h"
 #include "tools/common/message.h"
 
 /* A packet has at most so many addresses, and about so many bytes of names. The longest name that is written

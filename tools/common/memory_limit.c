@@ -1,9 +1,9 @@
-/* See memory.h. */
+/* See memory_limit.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
 
-#include "memory.h"
+#include "memory_limit.h"
 
 #include <inttypes.h>
 #include <stdio.h>
