@@ -224,8 +224,9 @@ def explain(ends):
         rule = rule_at(tables[path], int(offset, 16) - 1)
         if how == "interrupted" and rule is None:
             reasons["in code without a rule"] += count
-        elif how == "interrupted" and ("exp" in rule or rule[0].startswith("r10")):
-            # Linkage tables, and the first and last instructions of functions that align their stack.
+        elif how == "interrupted" and ("exp" in rule or not rule[0].startswith(("rsp", "rbp"))):
+            # Linkage tables, and the first and last instructions of functions that align their stack, which
+            # find it by another register meanwhile.
             reasons["where the rule is no sum of the stack or frame pointer"] += count
         else:
             wrong += count
