@@ -186,6 +186,18 @@ if command -v addr2line >/dev/null && grep -q 'define HAVE_LIBDW 1' "$abs_top_bu
 	sed 's, [^ ]*/\([^/ ]*:\), \1,g' lines >by.name
 	same_some "lines of source" expected by.name
 fi
+# Those of a separate file are left to the report: to unpack a system library's takes longer than many a run.
+if command -v objcopy >/dev/null && grep -q 'define HAVE_LIBDW 1' "$abs_top_builddir/config.h"; then
+	cp "$apps/burns" split
+	objcopy --only-keep-debug split split.debug
+	objcopy --strip-debug --add-gnu-debuglink=split.debug split
+	"$FXT" record -q --sample=997 -o split.fxt -- ./split 1 100 1 >/dev/null
+	packets split.fxt >/dev/null
+	is "lines of a separate file" "" "$(grep -F "$PWD/split " sources)"
+	"$FXT" report split.fxt >split.report
+	grep -q 'burns\.c:[0-9]' split.report || fail "the report has no lines of a separate file"
+	packets burns.fxt >/dev/null
+fi
 # The second program's samples are there as well.
 # shellcheck disable=SC2046
 between "samples" $(limits_of_samples $((ms * 2 + 100)) 997) "$(wc -l <blob.lines)"

@@ -152,6 +152,7 @@ void fxt_packets_symbols(struct fxt_packets *k, const struct fxt_profile *p, str
 	for (size_t i = 0; names && i < p->frame_count && spent_ns() < end_ns; i++) {
 		const struct fxt_profile_mapping *mapping = &p->mappings[frames[i]->mapping - 1];
 		const struct fxt_frame_place *place;
+		struct fxt_frame_at at = {.path.text = ""};
 
 		if (i && by_address(&frames[i - 1], &frames[i]) == 0)
 			continue;
@@ -163,9 +164,10 @@ void fxt_packets_symbols(struct fxt_packets *k, const struct fxt_profile *p, str
 		}
 		if (!mapping->path)
 			continue;
-		place = fxt_frame_place(names, &(struct fxt_frame_at){text_of(p, mapping->path),
-								      fxt_text_of(digits),
-								      frames[i]->offset});
+		at = (struct fxt_frame_at){text_of(p, mapping->path), fxt_text_of(digits), frames[i]->offset};
+		if (!fxt_frame_has_own_lines(names, &at))
+			continue;
+		place = fxt_frame_place(names, &at);
 		if (place->levels[0].file)
 			put_place(f, frames[i]->offset, place);
 	}

@@ -259,6 +259,25 @@ char *fxt_code_file_build_id(const struct fxt_code_file *f)
 	return build_id_of(f->module);
 }
 
+bool fxt_code_file_has_own_lines(const struct fxt_code_file *f)
+{
+	GElf_Addr bias;
+	Elf *elf = dwfl_module_getelf(f->module, &bias);
+	Elf_Scn *section = NULL;
+	size_t names;
+
+	if (!elf || elf_getshdrstrndx(elf, &names) != 0)
+		return false;
+	while ((section = elf_nextscn(elf, section))) {
+		GElf_Shdr header;
+		const char *name = gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
+
+		if (name && (strcmp(name, ".debug_line") == 0 || strcmp(name, ".zdebug_line") == 0))
+			return true;
+	}
+	return false;
+}
+
 Dwfl_Module *fxt_code_file_module(const struct fxt_code_file *f, uint64_t *bias)
 {
 	*bias = f->bias;
@@ -305,6 +324,12 @@ struct fxt_code_file *fxt_code_file_open(const struct fxt_code_wish *wish)
 void fxt_code_file_close(struct fxt_code_file *f)
 {
 	(void)f;
+}
+
+bool fxt_code_file_has_own_lines(const struct fxt_code_file *f)
+{
+	(void)f;
+	return false;
 }
 
 char *fxt_code_file_build_id(const struct fxt_code_file *f)

@@ -10,6 +10,7 @@
 #ifndef FXT_TOOLS_CODE_FILE_H
 #define FXT_TOOLS_CODE_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <time.h>
@@ -43,6 +44,9 @@ const char *fxt_code_file_function(struct fxt_code_file *f, uint64_t address, ui
 
 /* Returns the file's build id in hexadecimal digits, which the caller frees; NULL: it has none. */
 char *fxt_code_file_build_id(const struct fxt_code_file *f);
+
+/* Returns whether the file has lines of source itself, and not in a separate file. */
+bool fxt_code_file_has_own_lines(const struct fxt_code_file *f);
 
 /* Finds the functions that the address is in, the innermost first: the last is the function itself, and those
  * before it were inlined into the next one. The line of a level is where it calls the one before. Returns how

@@ -206,6 +206,13 @@ const struct fxt_frame_place *fxt_frame_place(struct fxt_frame_names *n, const s
 	return (const struct fxt_frame_place *)(uintptr_t)slot->value[0];
 }
 
+bool fxt_frame_has_own_lines(struct fxt_frame_names *n, const struct fxt_frame_at *at)
+{
+	const struct file *file = file_of(n, at);
+
+	return file->code && fxt_code_file_has_own_lines(file->code);
+}
+
 static void free_place(struct fxt_frame_place *place)
 {
 	for (size_t i = 0; i < place->count; i++) {

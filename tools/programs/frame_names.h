@@ -47,6 +47,10 @@ const char *fxt_frame_function(struct fxt_frame_names *n, const struct fxt_frame
 /* Returns the functions and lines at the address. The result lives as long as `n`. */
 const struct fxt_frame_place *fxt_frame_place(struct fxt_frame_names *n, const struct fxt_frame_at *at);
 
+/* Returns whether the file of the address has lines of source itself. To unpack those of a separate file of a
+ * system's library takes longer than many a program runs. */
+bool fxt_frame_has_own_lines(struct fxt_frame_names *n, const struct fxt_frame_at *at);
+
 /* Returns whether the node has no name, or the one of an address, which was written where its file and debug
  * information were not at hand. */
 bool fxt_frame_is_nameless(const struct fxt_reader *r, const struct fxt_call_frame *frame);
