@@ -19,6 +19,7 @@
 #include <linux/capability.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -228,6 +229,18 @@ static void give_up_privileges(void)
 		_exit(99);
 }
 
+/* Removes the queue, semaphores or memory that the call may have made: they would outlive the program, and be
+ * there when the next run asks for the same key. */
+static void remove_made(const char *name, long id)
+{
+	if (strstr(name, "msgget"))
+		unseen(SYS_msgctl, id, IPC_RMID, 0);
+	else if (strstr(name, "semget"))
+		unseen(SYS_semctl, id, 0, IPC_RMID, 0);
+	else if (strstr(name, "shmget"))
+		unseen(SYS_shmctl, id, IPC_RMID, 0);
+}
+
 static void make(const struct call *call, const long a[ARGUMENTS])
 {
 	long (*function)(long, long, long, long, long, long, long) = NULL;
@@ -250,6 +263,8 @@ static void make(const struct call *call, const long a[ARGUMENTS])
 		report->error = errno;
 		report->value = value;
 		report->returned = 1;
+		if (value >= 0)
+			remove_made(call->name, value);
 	}
 	unseen(SYS_exit_group, 0);
 }
