@@ -54,7 +54,8 @@ static void tell(const struct fxt_descendants *d)
 		fxt_error(NULL, "eventfd: %s", strerror(errno));
 }
 
-/* Reaps all children but the command and the other one. */
+/* Reaps all children but the command. Those that were cloned without a signal are none of these: the heir and
+ * the other one. */
 static void *reap(void *context)
 {
 	struct fxt_descendants *d = context;
@@ -66,9 +67,6 @@ static void *reap(void *context)
 				continue;
 			break;
 		}
-		/* The other one ends when all is over. */
-		if (info.si_pid == d->other)
-			break;
 		if (info.si_pid == d->command) {
 			while (sem_wait(&d->reaped) != 0)
 				;
@@ -149,11 +147,25 @@ static bool read_process(pid_t pid, struct process *p)
 	return true;
 }
 
+/* Returns whether this process has a child but the heir and the other one. Without a child it has no
+ * descendant, because orphans are its children. */
+static bool has_children(void)
+{
+	siginfo_t info;
+	int result;
+
+	do
+		result = waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT);
+	while (result != 0 && errno == EINTR);
+	return result == 0 || errno != ECHILD;
+}
+
 /* Reads all processes but the dead. The directory is read before its entries: a process may end meanwhile
  * that has made another one after the directory was read. *is_whole says that there may be no descendant
  * of that kind. */
 static struct process *all_processes(size_t *count, bool *is_whole)
 {
+	const pid_t own = getpid();
 	DIR *directory = opendir("/proc");
 	struct process *list = NULL, one;
 	size_t capacity = 0;
@@ -167,7 +179,7 @@ static struct process *all_processes(size_t *count, bool *is_whole)
 		if (!isdigit((unsigned char)e->d_name[0]))
 			continue;
 		is_over = !read_process((pid_t)strtol(e->d_name, NULL, 10), &one);
-		if (is_over || (one.is_dead && (one.parent == getpid() || !one.parent)))
+		if (is_over || (one.is_dead && (one.parent == own || !one.parent)))
 			*is_whole = false;
 		if (is_over || one.is_dead)
 			continue;
@@ -205,6 +217,7 @@ static struct process *read_all(size_t *count, struct fxt_map *parents, bool *is
 /* Returns whether this process is an ancestor of `pid`. */
 static bool descends(const struct fxt_map *parents, pid_t pid, pid_t other)
 {
+	const pid_t own = getpid();
 	const struct fxt_slot *s;
 	size_t steps;
 
@@ -214,7 +227,7 @@ static bool descends(const struct fxt_map *parents, pid_t pid, pid_t other)
 		if (!s)
 			break;
 		pid = (pid_t)s->value[0];
-		if (pid == getpid())
+		if (pid == own)
 			return true;
 	}
 	return false;
@@ -265,10 +278,14 @@ size_t fxt_descendants_list(const struct fxt_descendants *d, struct fxt_descenda
 {
 	struct fxt_map parents = {0};
 	size_t count, found = 0, capacity = 0, i;
-	struct process *all = read_all(&count, &parents, is_whole);
 	struct fxt_descendant *one;
+	struct process *all;
 
 	*list = NULL;
+	*is_whole = true;
+	if (!has_children())
+		return 0;
+	all = read_all(&count, &parents, is_whole);
 	for (i = 0; i < count; i++) {
 		if (!descends(&parents, all[i].pid, d->other))
 			continue;
