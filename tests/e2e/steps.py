@@ -10,6 +10,8 @@ directory, which has nothing else. Of each process this has to be true:
 * Each call that was not left is in its trace as often as it was made.
 * A call that was left is there, or is counted as lost, or its record was not begun. The handler's own calls
   tell whether it was: they are in another chunk then, because the interrupted emission has raised the level.
+  If the instant of a wait for a lock is missing, it was that which was interrupted; it is no call, and is not
+  counted.
 * A call whose handler forked is there once in the parent's trace. It may be in the child's, too, which goes
   on in that call, or is in the function that was interrupted.
 * Of calls that are interrupted by a switch of stacks, and go on later, each is there or is counted as lost.
@@ -31,13 +33,15 @@ class Trace:
     def __init__(self, pid, identities):
         self.found, self.lost = collections.Counter(), {}
         chunks, handled = set(), []
-        self.raised = None
+        self.raised, self.waits = None, 0
         for record in self.records(f"steps.{pid}.fxt"):
             if record["type"] == "counter" and record["category"] == "agent":
                 if record["name"].split("_")[0] in ("dropped", "filtered", "overwritten"):
                     self.lost[record["name"], record.get("id")] = record["args"]["records"]
             if record["type"] not in ("complete", "begin", "instant"):
                 continue
+            if record["name"] == "contended":
+                self.waits += identities.get(("mutex", str(record["args"]["mutex"]))) == STEPPED
             # Another thread holds the lock that the program waits for. Coroutines have tracks of their own.
             if record["name"] == "pthread_mutex_lock" and record["tid"] != pid:
                 continue
@@ -79,7 +83,7 @@ class Trace:
         return None
 
 
-def judge(action, point, trace, made):
+def judge(call, action, point, trace, made):
     """Returns what is wrong with the trace of a process that was interrupted, and what became of its call."""
     wrong = []
     was_reached = point["how"] != "over"
@@ -104,7 +108,8 @@ def judge(action, point, trace, made):
         wrong.append(f"{trace.dropped} counted as lost, {absent} missing")
     if action == "switch-later" and absent > trace.dropped:
         wrong.append(f"{absent} missing, {trace.dropped} counted as lost")
-    if action in LEAVES and trace.raised and absent > trace.dropped:
+    was_call = call != "contended" or trace.waits
+    if action in LEAVES and trace.raised and absent > trace.dropped and was_call:
         wrong.append("its record was begun, and is neither there nor counted")
     if was_reached and trace.raised is not None:
         outcome += ", begun" if trace.raised else ""
@@ -155,7 +160,7 @@ def examine(call, action, learned, points, identities):
             wrong.append(f"status {point['status']}")
         else:
             trace = Trace(point["pid"], identities)
-            wrong, outcome = judge(action, point, trace, point["made"])
+            wrong, outcome = judge(call, action, point, trace, point["made"])
             files.append(f"steps.{point['pid']}.fxt")
             if point["forked"]:
                 files.append(f"steps.{point['forked']}.fxt")
