@@ -8,8 +8,9 @@
  * makes some calls, one of which is interrupted at that instruction, and then some more. A line says what it
  * did; tests/e2e/steps.py says what its trace must have then:
  *
- *	PID HOW WHERE HOW WHERE STATUS FORKED CALLS... CALLS-OF-THE-FORKED...
+ *	PID HOW WHERE HOW WHERE STATUS FORKED CALLS... CALLS-OF-THE-FORKED... HAS-GOT
  *
+ * HAS-GOT is 1 if the interrupted call had got its lock, and was left then.
  * WHERE is the instruction at which the call was interrupted; the second one is where the call of a coroutine
  * was. HOW is "break" where a breakpoint led there, "step" where single steps did, and "over" where the call
  * was over before.
@@ -288,7 +289,7 @@ static void tell(const struct point *point)
 		printf(" %ld", steps_shared->made[i]);
 	for (i = BEFORE; i < WHO_END; i++)
 		printf(" %ld", steps_shared->forked_made[i]);
-	printf("\n");
+	printf(" %d\n", steps_shared->has_got);
 	fflush(stdout);
 }
 

@@ -179,6 +179,7 @@ static void give_up_contended(void)
 	is_given_up = true;
 	while (wanted && !is_forked)
 		unseen(SYS_sched_yield);
+	steps_shared->has_got = mutexes[STEPPED].__data.__owner != 0;
 }
 
 /* -- The list --------------------------------------------------------------------------------------- */

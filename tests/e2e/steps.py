@@ -10,8 +10,7 @@ directory, which has nothing else. Of each process this has to be true:
 * Each call that was not left is in its trace as often as it was made.
 * A call that was left is there, or is counted as lost, or its record was not begun. The handler's own calls
   tell whether it was: they are in another chunk then, because the interrupted emission has raised the level.
-  If the instant of a wait for a lock is missing, it was that which was interrupted; it is no call, and is not
-  counted.
+  Before a call has got its lock, that is the emission of an instant, which is no call.
 * A call whose handler forked is there once in the parent's trace. It may be in the child's, too, which goes
   on in that call, or is in the function that was interrupted.
 * Of calls that are interrupted by a switch of stacks, and go on later, each is there or is counted as lost.
@@ -33,15 +32,13 @@ class Trace:
     def __init__(self, pid, identities):
         self.found, self.lost = collections.Counter(), {}
         chunks, handled = set(), []
-        self.raised, self.waits = None, 0
+        self.raised = None
         for record in self.records(f"steps.{pid}.fxt"):
             if record["type"] == "counter" and record["category"] == "agent":
                 if record["name"].split("_")[0] in ("dropped", "filtered", "overwritten"):
                     self.lost[record["name"], record.get("id")] = record["args"]["records"]
             if record["type"] not in ("complete", "begin", "instant"):
                 continue
-            if record["name"] == "contended":
-                self.waits += identities.get(("mutex", str(record["args"]["mutex"]))) == STEPPED
             # Another thread holds the lock that the program waits for. Coroutines have tracks of their own.
             if record["name"] == "pthread_mutex_lock" and record["tid"] != pid:
                 continue
@@ -108,7 +105,7 @@ def judge(call, action, point, trace, made):
         wrong.append(f"{trace.dropped} counted as lost, {absent} missing")
     if action == "switch-later" and absent > trace.dropped:
         wrong.append(f"{absent} missing, {trace.dropped} counted as lost")
-    was_call = call != "contended" or trace.waits
+    was_call = call != "contended" or point["has_got"]
     if action in LEAVES and trace.raised and absent > trace.dropped and was_call:
         wrong.append("its record was begun, and is neither there nor counted")
     if was_reached and trace.raised is not None:
@@ -148,7 +145,7 @@ def read_point(line):
     numbers = list(map(int, fields[5:]))
     return {"pid": int(fields[0]), "how": fields[1], "where": fields[2], "then": " ".join(fields[3:5]),
             "status": numbers[0], "forked": numbers[1], "made": [0] + numbers[2:8],
-            "forked_made": [0] + numbers[8:14]}
+            "forked_made": [0] + numbers[8:14], "has_got": numbers[14]}
 
 
 def examine(call, action, learned, points, identities):
