@@ -403,6 +403,53 @@ START_TEST(lives_while_it_computes)
 }
 END_TEST
 
+/* While the kernel has a thread blocked for longer than its calls say, the thread did not run. What calls say
+ * is not more than that: they may end after the thread got a processor back. What an untraced program did in
+ * the same thread afterwards does not count. */
+START_TEST(does_not_run_while_it_is_blocked)
+{
+	enum { CALLS = 5, STEP_MS = 20 };
+	uint64_t slept_ms = 0, on_ms = CALLS * STEP_MS, life_ms = CALLS * STEP_MS, expected_ms;
+	uint64_t later_ms = random_below(2) * random_below(1000);
+	const struct fxt_thread_time *one;
+	struct fxt_report report;
+
+	begin_trace();
+	for (uint64_t i = 0; i < CALLS; i++) {
+		uint64_t from = i * STEP_MS, ms = random_below(STEP_MS / 2);
+
+		call(1, "time", "nanosleep", from * MS, (from + ms) * MS);
+		slept_ms += ms;
+	}
+	call(1, "malloc", "malloc", life_ms * MS, life_ms * MS);
+	begin_kernel();
+	switched(0, 1, 0, 7);
+	for (uint64_t i = 0; i < CALLS; i++) {
+		uint64_t from = i * STEP_MS + 1, ms = 1 + random_below(STEP_MS - 2);
+
+		switched(from * MS, 3, 7, 0);
+		switched((from + ms) * MS, 1, 0, 7);
+		on_ms -= ms;
+	}
+	fact(7, 7, "executed", life_ms * MS, NO_ARGS);
+	if (later_ms) {
+		switched(life_ms * MS, 3, 7, 0);
+		switched((life_ms + later_ms) * MS, 1, 0, 7);
+	}
+	make_report(&report, 10);
+	one = &report.threads.list[0];
+	ck_assert_uint_eq(report.threads.count, 1);
+	life_ms = (one->last_ns - one->first_ns) / MS;
+	expected_ms = life_ms - slept_ms < on_ms ? life_ms - slept_ms : on_ms;
+	ck_assert_uint_eq(one->waiting_ns, slept_ms * MS);
+	ck_assert_uint_eq(one->running_ns + one->unseen_ns + one->waiting_ns, life_ms * MS);
+	ck_assert_uint_ge(one->running_ns, expected_ms * MS);
+	if (!later_ms)
+		ck_assert_uint_eq(one->running_ns, expected_ms * MS);
+	end_report(&report);
+}
+END_TEST
+
 /* -- Hostile traces ------------------------------------------------------------------------------------ */
 
 /* A node whose caller is not there or comes later is an outermost one; a node whose id comes twice is a new
@@ -484,6 +531,7 @@ int main(void)
 	tcase_add_test(c, tells_threads_of_one_id_apart);
 	tcase_add_test(c, leaves_out_what_is_not_known);
 	tcase_add_loop_test(c, lives_while_it_computes, 1, 1 + ROUNDS);
+	tcase_add_loop_test(c, does_not_run_while_it_is_blocked, 1, 1 + ROUNDS);
 	tcase_add_test(c, takes_nodes_as_they_come);
 	tcase_add_test(c, bears_deep_stacks);
 	return RUN_SUITE("report: processor time", c);

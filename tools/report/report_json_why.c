@@ -55,6 +55,7 @@ void fxt_report_json_threads(struct fxt_json *j, const struct fxt_report *report
 		fxt_json_u64(j, "running_ns", thread->running_ns);
 		fxt_json_u64(j, "blocked_ns", thread->blocked_ns);
 		fxt_json_u64(j, "waiting_ns", thread->waiting_ns);
+		fxt_json_u64(j, "unseen_ns", thread->unseen_ns);
 		fxt_json_u64(j, "unknown_ns", thread->unknown_ns);
 		put_not_running(j, report, thread);
 		fxt_json_symbol(j, "open", report->r, thread->open);

@@ -11,6 +11,7 @@
 #include "report.h"
 #include "tools/analysis/gaps.h"
 #include "tools/analysis/processor_time.h"
+#include "tools/analysis/switch_times.h"
 #include "tools/common/message.h"
 #include "tools/printing/print.h"
 
@@ -199,6 +200,20 @@ static uint64_t unknown_ns(const struct fxt_thread_times *t, const struct fxt_th
 	return sum_ns;
 }
 
+/* Returns how long of its life the thread can have run, or been ready to, as the kernel tells. If calls leave
+ * more time than that, the thread had no processor while it was in none that the trace has. That is so where
+ * it enters the kernel by an instruction of its own. What the kernel tells may reach beyond the life: an
+ * untraced program that was executed goes on in the same thread. */
+static uint64_t most_running_ns(const struct fxt_switch_times *switches, uint32_t thread, uint64_t life_ns)
+{
+	const struct fxt_switch_sums *sums = fxt_switch_times_of(switches, thread);
+	uint64_t on_ns = sums ? sums->running_ns + sums->ready_ns : life_ns, not_off_ns = 0;
+
+	if (sums && sums->blocked_ns < life_ns)
+		not_off_ns = life_ns - sums->blocked_ns;
+	return not_off_ns > on_ns ? not_off_ns : on_ns;
+}
+
 /* -- Sorting ------------------------------------------------------------------------------------------- */
 
 static int calls_by_time(const void *a, const void *b)
@@ -254,7 +269,8 @@ static void sort_calls(struct fxt_thread_times *t)
 
 void fxt_threads_finish(struct fxt_thread_times *t, struct fxt_reader *r, struct fxt_roles *roles,
 			struct fxt_files *files, const struct fxt_calls_in_progress *open,
-			const struct fxt_ends *ends, const struct fxt_loss_spans *lost)
+			const struct fxt_ends *ends, const struct fxt_loss_spans *lost,
+			const struct fxt_switch_times *switches)
 {
 	size_t kept = 0;
 
@@ -269,7 +285,7 @@ void fxt_threads_finish(struct fxt_thread_times *t, struct fxt_reader *r, struct
 	fxt_loss_spans_sort(&t->unknown);
 	for (size_t i = 0; i < t->count; i++) {
 		struct fxt_thread_time *one = &t->list[i];
-		uint64_t life_ns = one->last_ns - one->first_ns;
+		uint64_t life_ns = one->last_ns - one->first_ns, most_ns;
 
 		fxt_nesting_free(&one->nesting);
 		/* A fiber has functions alone, and the time is its threads'. A gap has none. */
@@ -277,6 +293,7 @@ void fxt_threads_finish(struct fxt_thread_times *t, struct fxt_reader *r, struct
 			continue;
 		/* If slices overlap, which they do in no sound trace, the sum may exceed the thread's
 		 * life. */
+		most_ns = most_running_ns(switches, one->thread, life_ns);
 		one->blocked_ns = one->blocked_ns < life_ns ? one->blocked_ns : life_ns;
 		life_ns -= one->blocked_ns;
 		one->waiting_ns = one->waiting_ns < life_ns ? one->waiting_ns : life_ns;
@@ -285,7 +302,9 @@ void fxt_threads_finish(struct fxt_thread_times *t, struct fxt_reader *r, struct
 		life_ns -= one->room_ns;
 		one->unknown_ns = unknown_ns(t, one, r);
 		one->unknown_ns = one->unknown_ns < life_ns ? one->unknown_ns : life_ns;
-		one->running_ns = life_ns - one->unknown_ns;
+		life_ns -= one->unknown_ns;
+		one->running_ns = life_ns < most_ns ? life_ns : most_ns;
+		one->unseen_ns = life_ns - one->running_ns;
 		t->list[kept++] = *one;
 	}
 	t->count = kept;
@@ -330,7 +349,10 @@ static void print_thread(const struct fxt_thread_times *t, const struct fxt_thre
 
 	fxt_put_label(out, cut, LABEL);
 	print_times(fxt_duration(life_ns).text, one->running_ns, one->blocked_ns, one->waiting_ns, out);
-	if (one->call_count && t->calls[one->calls].ns > life_ns / 100) {
+	if (one->unseen_ns > life_ns / 100 &&
+	    (!one->call_count || one->unseen_ns > t->calls[one->calls].ns)) {
+		fprintf(out, "  in no traced call %.0f%%", percent(one->unseen_ns, life_ns));
+	} else if (one->call_count && t->calls[one->calls].ns > life_ns / 100) {
 		text = fxt_symbol_text(r, t->calls[one->calls].name);
 		free(cut);
 		cut = fxt_printable(&text, 27, false);
@@ -428,6 +450,8 @@ void fxt_threads_print_only(const struct fxt_thread_times *t, const struct fxt_r
 		line = with_part(line, "waited", one->waiting_ns, life_ns);
 	if (one->call_count && (one->blocked_ns >= least_ns || one->waiting_ns >= least_ns))
 		line = with_longest_call(line, t, r);
+	if (one->unseen_ns >= least_ns)
+		line = with_part(line, "had no processor, in no traced call,", one->unseen_ns, life_ns);
 	if (one->room_ns >= least_ns)
 		line = with_part(line, "recording took", one->room_ns, life_ns);
 	if (one->unknown_ns >= least_ns)

@@ -20,6 +20,7 @@
 
 struct fxt_files;
 struct fxt_calls_in_progress;
+struct fxt_switch_times;
 
 /* A call in which a thread was not running, with the sum of that time. */
 struct fxt_thread_call {
@@ -32,8 +33,9 @@ struct fxt_thread_time {
 	bool has_events;                /* of its own, without the kernel's */
 	bool is_told;                   /* the kernel tells of it */
 	uint64_t first_ns, last_ns;     /* set if one of these is */
-	/* These five add up to its life; running_ns and unknown_ns are set by fxt_threads_finish(). */
-	uint64_t running_ns, blocked_ns, waiting_ns, room_ns, unknown_ns;
+	/* These six add up to its life; running_ns, unseen_ns and unknown_ns are set by fxt_threads_finish().
+	 * While something is unseen, the thread had no processor and was in no call that the trace has. */
+	uint64_t running_ns, blocked_ns, waiting_ns, room_ns, unseen_ns, unknown_ns;
 	/* symbol of the call that the thread was in when the trace ended; 0: none */
 	uint32_t open;
 	struct fxt_nesting nesting;
@@ -61,17 +63,18 @@ void fxt_threads_told(struct fxt_thread_times *t, struct fxt_reader *r, const st
  * waited. Returns how long the call took without those within it. */
 uint64_t fxt_threads_take(struct fxt_thread_times *t, struct fxt_reader *r, const struct fxt_record *rec,
 		      const struct fxt_role *role, bool did_not_wait);
-/* Takes a wait for room for records, in the same order. */
 /* Takes so much of a wait away that the recording was its reason of, by way of other threads. */
 void fxt_threads_kept(struct fxt_thread_times *t, struct fxt_reader *r, const struct fxt_record *rec,
 		      const struct fxt_role *role, uint64_t ns);
+/* Takes a wait for room for records, in the same order. */
 void fxt_threads_room(struct fxt_thread_times *t, const struct fxt_record *rec);
 /* Completes and sorts the list. `open` is finished; `ends` is complete, because a first thread lives until
- * its process ends; `lost` has all losses; and `files` has followed descriptors to the end of the trace.
- * Nothing can be taken afterwards. */
+ * its process ends; `lost` has all losses; `switches` is finished; and `files` has followed descriptors to the
+ * end of the trace. Nothing can be taken afterwards. */
 void fxt_threads_finish(struct fxt_thread_times *t, struct fxt_reader *r, struct fxt_roles *roles,
 			struct fxt_files *files, const struct fxt_calls_in_progress *open,
-			const struct fxt_ends *ends, const struct fxt_loss_spans *lost);
+			const struct fxt_ends *ends, const struct fxt_loss_spans *lost,
+			const struct fxt_switch_times *switches);
 /* Prints a table, if there are several threads. */
 void fxt_threads_print(const struct fxt_thread_times *t, const struct fxt_reader *r, bool with_process,
 		       size_t top,
