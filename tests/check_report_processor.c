@@ -365,6 +365,7 @@ START_TEST(lives_while_it_computes)
 
 	for (unsigned i = 0; i < TOLD; i++)
 		life[i].has_events = false, life[i].first_ns = UINT64_MAX, life[i].last_ns = 0;
+	random_seed((uint64_t)_i);
 	begin_trace();
 	for (unsigned i = (unsigned)random_below(2) * EVENTS; i < EVENTS; i++) {
 		unsigned who = (unsigned)random_below(OWN);
@@ -410,10 +411,12 @@ START_TEST(does_not_run_while_it_is_blocked)
 {
 	enum { CALLS = 5, STEP_MS = 20 };
 	uint64_t slept_ms = 0, on_ms = CALLS * STEP_MS, life_ms = CALLS * STEP_MS, expected_ms;
-	uint64_t later_ms = random_below(2) * random_below(1000);
 	const struct fxt_thread_time *one;
 	struct fxt_report report;
+	uint64_t later_ms;
 
+	random_seed((uint64_t)_i);
+	later_ms = random_below(2) * random_below(1000);
 	begin_trace();
 	for (uint64_t i = 0; i < CALLS; i++) {
 		uint64_t from = i * STEP_MS, ms = random_below(STEP_MS / 2);
