@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
 #include <time.h>
 
 #include "kernel_clock.h"
@@ -61,13 +63,18 @@ size_t fxt_host_clock_record(uint64_t *out, size_t capacity)
 	uint64_t now_ns = fxt_host_now_ns(), utc_ns = now_ns + (uint64_t)fxt_host_real_ns();
 	time_t seconds = (time_t)(utc_ns / 1000000000);
 	struct tm local = {0};
-	struct fxt_arg list[] = {
+	struct utsname own;
+	uint32_t count = 3;
+	struct fxt_arg list[4] = {
 		{FXT_ARG_UINT64, FXT_INLINE("boottime_ns", 11), .u64 = now_ns},
 		{FXT_ARG_UINT64, FXT_INLINE("utc_ns", 6), .u64 = utc_ns},
 		{FXT_ARG_INT32, FXT_INLINE("zone_s", 6), .i32 = 0}};
 
 	localtime_r(&seconds, &local);
 	list[2].i32 = (int32_t)local.tm_gmtoff;
+	if (uname(&own) == 0 && *own.nodename)
+		list[count++] = (struct fxt_arg){FXT_ARG_STRING, FXT_INLINE("host", 4),
+						 .string = FXT_INLINE(own.nodename, strlen(own.nodename))};
 	return fxt_encode_kernel_object(out, capacity, FXT_OBJECT_CLOCK, FXT_CLOCK_KOID,
-					FXT_INLINE("clock", 5), (struct fxt_args){3, list});
+					FXT_INLINE("clock", 5), (struct fxt_args){count, list});
 }
