@@ -36,10 +36,10 @@ static int by_key(const void *a, const void *b)
 {
 	const struct fxt_sorter_key *x = a, *y = b;
 
-	if (x->stream != y->stream)
-		return x->stream < y->stream ? -1 : 1;
 	if (x->time != y->time)
 		return x->time < y->time ? -1 : 1;
+	if (x->stream != y->stream)
+		return x->stream < y->stream ? -1 : 1;
 	return x->tie != y->tie ? (x->tie < y->tie ? -1 : 1) : 0;
 }
 

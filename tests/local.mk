@@ -280,6 +280,7 @@ APPS_C = \
 	tests/apps/host_threads \
 	tests/apps/host_unmaps \
 	tests/apps/host_vforks \
+	tests/apps/hops \
 	tests/apps/inlined \
 	tests/apps/invariants \
 	tests/apps/jumps \
@@ -372,6 +373,7 @@ tests/apps/made_list tests/apps/ring_stacks \
 tests/apps/host_number tests/apps/host_ranges tests/apps/host_unmaps tests/apps/inherits tests/apps/listens \
 tests/apps/nests \
 tests/apps/host_filtered tests/apps/host_killed_ending \
+tests/apps/hops \
 tests/apps/many_functions tests/apps/modes tests/apps/progress \
 tests/apps/host_all_numbers tests/apps/host_registered \
 tests/apps/lost_connections tests/apps/tells tests/apps/threads \
@@ -560,8 +562,8 @@ E2E_TESTS = \
 	tests/e2e/walks.sh \
 	tests/e2e/witness.sh
 # What the scripts share, sourced or called by them.
-E2E_HELPERS = tests/e2e/bounded.py tests/e2e/hostile.py tests/e2e/hosts_lib.sh tests/e2e/lib.sh \
-	tests/e2e/stacked.py \
+E2E_HELPERS = tests/e2e/bounded.py tests/e2e/ctf_lib.sh tests/e2e/hostile.py \
+	tests/e2e/hosts_lib.sh tests/e2e/lib.sh tests/e2e/stacked.py \
 	tests/e2e/controller.py tests/e2e/ctf.py tests/e2e/fibers.py tests/e2e/filters.py tests/e2e/kills.py \
 	tests/e2e/manager.py tests/e2e/numbers.py tests/e2e/odd.py tests/e2e/other_writers.py \
 	tests/e2e/progress.py tests/e2e/sleeps.py tests/e2e/steps.py tests/e2e/trace.py \

@@ -127,6 +127,8 @@ PROGRAMS_FILES = \
 	tools/programs/debug_dirs.h \
 	tools/programs/elf_facts.c \
 	tools/programs/elf_facts.h \
+	tools/programs/elf_mapped.c \
+	tools/programs/elf_mapped.h \
 	tools/programs/frame_names.c \
 	tools/programs/frame_names.h \
 	tools/programs/option_values.c \
@@ -329,13 +331,18 @@ EXPORT_FILES = \
 	tools/export/ctf_bytes.h \
 	tools/export/ctf_classes.c \
 	tools/export/ctf_classes.h \
+	tools/export/ctf_file.c \
+	tools/export/ctf_file.h \
 	tools/export/ctf_kernel.c \
 	tools/export/ctf_losses.c \
 	tools/export/ctf_lttng.c \
 	tools/export/ctf_metadata.c \
+	tools/export/ctf_modules.c \
 	tools/export/ctf_nodes.c \
 	tools/export/ctf_packets.c \
 	tools/export/ctf_packets.h \
+	tools/export/ctf_running.c \
+	tools/export/ctf_running.h \
 	tools/export/ctf_shapes.c \
 	tools/export/ctf_streams.c \
 	tools/export/ctf_take.c \

@@ -7,6 +7,11 @@
     ctf.py cut DIRECTORY SEED                takes a packet out of each stream that has three, at random
     ctf.py packets DIRECTORY                 fails where a packet breaks a rule
     ctf.py nesting DIRECTORY                 fails where calls of a thread do not nest
+    ctf.py addresses DIRECTORY               in which files events are
+    ctf.py hops DIRECTORY SIZE               calls of malloc ask for SIZE and the processor that they are on
+    ctf.py hostname DIRECTORY                the host that the events are of
+    ctf.py oracle FXTCHECK TRACE DIRECTORY [OPTION...]
+                                             each name is as often there as another reader counts
 
 What a trace has is read from `fxt dump --json`, and what the directory has from what babeltrace2 prints.
 """
@@ -86,12 +91,31 @@ def fields(text):
         at += 2
 
 
-LINE = re.compile(r'\[(\d+)\] localhost (.*?): \{ cpu_id = (\d+) \}(?:, \{ vpid = (-?\d+), vtid = (-?\d+), '
-                  r'procname = ("(?:[^"\\]|\\.)*"), ip = (0x[0-9A-F]+) \})?(?:, (\{.*\}))?', re.S)
+LINE = re.compile(r'\[(\d+)\] \S+ (.*?): (?:\{ cpu_id = (\d+) \}(?:, )?)?'
+                  r'(?:\{ vpid = (-?\d+), vtid = (-?\d+), '
+                  r'procname = ("(?:[^"\\]|\\.)*"), ip = (0x[0-9A-F]+) \}(?:, )?)?'
+                  r'(\{ perf_thread_[^}]*\}, )?(\{.*\})?', re.S)
+# The classes of names beyond the first thousands have the name in a field.
+NAMED = re.compile(r'fxt:.*?(_entry|_exit|)')
+
+
+class Event(tuple):
+    """(time, name, vtid, fields as text), and beside them what readers show in front of the fields."""
+
+    def __new__(cls, match):
+        name = match.group(2).replace('<unknown>', '')
+        text = match.group(9)
+        if name.startswith('fxt:') and 'fxt_category = ( "' in text and ', fxt_name = "' in text:
+            name = dict(fields(text))['fxt_name'] + NAMED.fullmatch(name).group(1)
+        self = super().__new__(cls, (int(match.group(1)), name, match.group(5), text))
+        self.cpu = None if match.group(3) is None else int(match.group(3))
+        self.vpid, self.ip = match.group(4), int(match.group(7) or '0', 16)
+        self.counted = match.group(8)
+        return self
 
 
 def events_of(directory):
-    """Returns the events of the directory as (time, name, vtid, fields as text), and what was said."""
+    """Returns the events of the directory, and what was said."""
     run = subprocess.run(['babeltrace2', '--clock-cycles', '--no-delta', directory], stdout=subprocess.PIPE,
                          stderr=subprocess.PIPE)
     events = []
@@ -103,8 +127,7 @@ def events_of(directory):
         if not match:
             fail(f'this line of babeltrace2 is none of an event: {line}')
         # It has a word for an event without a name.
-        name = match.group(2).replace('<unknown>', '')
-        events.append((int(match.group(1)), name, match.group(5), match.group(8)))
+        events.append(Event(match))
     return events, said
 
 
@@ -202,6 +225,13 @@ def part_of(args, part):
     return {name: args[name] for name in names if args[name] is not None}
 
 
+def counted(record, event):
+    """A counter's whole numbers stand in its context too, where Trace Compass looks for them."""
+    args = record.get('args', {}) if record['type'] == 'counter' else {}
+    whole = [v for v in args.values() if isinstance(v, int) and not isinstance(v, bool)]
+    return whole == [v for _, v in fields(event.counted[:-2])] if event.counted else not whole
+
+
 def check_arguments(events, wanted, rnd):
     """Finds as many as 1000 events in what was expected, and compares all that they have."""
     by_key = collections.defaultdict(list)
@@ -209,7 +239,8 @@ def check_arguments(events, wanted, rnd):
         if part in ('entry', 'exit', 'whole', 'log'):
             by_key[at, name].append((record, part))
     checked = 0
-    for at, name, vtid, text in rnd.sample(events, len(events)):
+    for event in rnd.sample(events, len(events)):
+        at, name, vtid, text = event
         candidates = by_key.get((at, name), [])
         if not candidates or checked == 1000:
             continue
@@ -226,7 +257,7 @@ def check_arguments(events, wanted, rnd):
                 continue
             if vtid is not None and record.get('tid', 0) < 0x70000000 and int(vtid) != record.get('tid'):
                 continue
-            if set(names) == set(found) - own and all(
+            if set(names) == set(found) - own and counted(record, event) and all(
                     alike(v, found[n]) for n, v in zip(names, args.values())):
                 break
             if part == 'whole' and 'id' in record and 'fxt_id' in found and \
@@ -251,12 +282,14 @@ def check_priorities(events, wanted):
         fail(f'priorities: {list((told - found).items())[:3]} and not {list((found - told).items())[:3]}')
 
 
+MAPPED = ('lttng_ust_statedump:bin_info', 'lttng_ust_lib:load')
+
+
 def check_modules(trace, events, wanted):
     """Each file that stacks lead through is told of in the process that had it mapped."""
     told = {(record['pid'], record['name']) for _, name, record, _ in wanted
             if name == 'fxt:object' and record.get('args', {}).get('type') == 'module'}
-    found = {(int(vpid), dict(fields(text))['path']) for _, name, vpid, text in events
-             if name == 'lttng_ust_statedump:bin_info'}
+    found = {(int(event.vpid), dict(fields(event[3]))['path']) for event in events if event[1] in MAPPED}
     # What nobody has recorded an event of has no time at which it could be told.
     if not found <= told or (told and not found):
         fail(f'{trace}: {sorted(found - told)} are mapped, {sorted(told - found)} are not')
@@ -269,7 +302,8 @@ def same(fxt, trace, directory, seed):
     names = collections.Counter(name for _, name, _, _ in events)
     times = [at for at, _, _, _ in wanted if at is not None]
     first = min(times) if times else 0
-    made = re.compile('lttng_ust_statedump:|lttng_statedump_process_state|sched_process_fork')
+    made = re.compile('lttng_ust_statedump:|lttng_ust_lib:|lttng_statedump_process_state|'
+                      'sched_process_fork|sched_process_free')
     for at, name, record, _ in wanted:
         if not found[first if at is None else at, name]:
             fail(f'{trace}: {name} at {at} is missing: {record}')
@@ -294,18 +328,42 @@ def same(fxt, trace, directory, seed):
     print(len(events), checked)
 
 
+def oracle(checker, trace, directory, *options):
+    run = subprocess.run([sys.executable, checker, '--json', *options, trace], stdout=subprocess.PIPE)
+    counts, found = json.loads(run.stdout), collections.Counter()
+    if counts['violations']:
+        fail(f'{trace}: {counts["violations"]} {counts["examples"]}')
+    for event in events_of(directory)[0]:
+        head = re.match(r'\{ fxt_kind = \( "([a-z_]+)" ', event[3] or '')
+        kind = head and head.group(1)
+        if not kind or kind in ('switch', 'wakeup') or ' fxt_category = ( "' not in event[3]:
+            continue
+        name = event[1]
+        if kind in ('complete', 'begin', 'end'):
+            name, _, side = name.rpartition('_')
+            if kind == 'complete' and side == 'exit':
+                continue
+        found[dict(fields(event[3]))['fxt_category'][0] + ':' + name] += 1
+    for name, count in counts['names'].items():
+        if found[name] != count:
+            fail(f'{trace}: {name} is there {count} times, and in {directory} {found[name]}')
+    if len(counts['names']) < 2000 and len(found) != len(counts['names']):
+        fail(f'{trace}: {sorted(set(found) - set(counts["names"]))[:5]} of {directory} are not in it')
+    print(sum(counts['names'].values()))
+
+
 # -- Packets -------------------------------------------------------------------------------------------
 
-HEAD = struct.Struct('<I16sIQQQQQQQI')
+HEAD, HEAD_OF_CPU = struct.Struct('<I16sIQQQQQQQ'), struct.Struct('<I16sIQQQQQQQI')
 
 
 def packets_of(path):
-    """Yields where a packet begins, and its head."""
+    """Yields where a packet begins, and its head, with None for a processor that it does not have."""
     with open(path, 'rb') as file:
         data = file.read()
-    at = 0
+    at, has_cpu = 0, not os.path.basename(path).startswith('stream_')
     while at < len(data):
-        head = HEAD.unpack_from(data, at)
+        head = HEAD_OF_CPU.unpack_from(data, at) if has_cpu else HEAD.unpack_from(data, at) + (None,)
         yield at, head
         at += head[7] // 8
     if at != len(data):
@@ -328,8 +386,10 @@ def check_packets(directory):
     for path in streams_of(directory):
         end = lost = 0
         for number, (_, head) in enumerate(packets_of(path)):
-            magic, _, _, _, begin, this_end, content, size, sequence, discards, _ = head
+            magic, _, _, _, begin, this_end, content, size, sequence, discards, cpu = head
             count += 1
+            if cpu not in (None, int(path.rsplit('_', 1)[1])):
+                fail(f'{path}: packet {number} is of processor {cpu}')
             if magic != 0xC1FC1FC1 or begin < end or this_end < begin or content > size or sequence != number:
                 fail(f'{path}: packet {number}: {head}')
             if discards < lost or (number == 0 and discards):
@@ -406,12 +466,14 @@ def read_metadata(path):
         fail(f'{path} does not begin as CTF 1.8 does')
     env = dict(re.findall(r'\t(\w+) = "?([^";]*)"?;', re.search(r'\nenv \{(.*?)\n\};', text, re.S).group(1)))
     classes = {}
-    for name, number, body in re.findall(r'\nevent \{\n\tname = "((?:[^"\\]|\\.)*)";\n\tid = (\d+);\n'
-                                         r'\tstream_id = 0;\n\tfields := struct \{\n(.*?)\t\};\n\};',
-                                         text, re.S):
-        if int(number) != len(classes):
+    for stream, name, number, body in re.findall(
+            r'\nevent \{\n\tstream_id = ([01]);\n\tname = "((?:[^"\\]|\\.)*)";\n\tid = (\d+);\n'
+            r'(?:\tcontext := struct \{\n.*?\t\};\n)?\tfields := struct \{\n(.*?)\t\};\n\};', text, re.S):
+        names = re.findall(r'\b_(\w+)(?:\[\w+\])?;', body)
+        if int(number) != len(classes) and (stream, int(number)) != ('1', len(classes) - 1):
             fail(f'{path}: class {number} is not number {len(classes)}')
-        classes[int(number)] = name, re.findall(r'\b_(\w+)(?:\[\w+\])?;', body)
+        if classes.setdefault(int(number), (name, names)) != (name, names):
+            fail(f'{path}: class {number} is not the same in both kinds of streams')
     if '[0]' in text:
         fail(f'{path}: Trace Compass takes no array of length 0')
     return text, env, classes
@@ -456,6 +518,47 @@ def nesting(directory):
     print(deepest)
 
 
+def addresses(directory):
+    """The addresses at which events are lie in the files that are mapped, of a program that makes no code."""
+    mapped, inside = collections.defaultdict(list), collections.Counter()
+    events = events_of(directory)[0]
+    for event in events:
+        if event[1] in MAPPED:
+            file = dict(fields(event[3]))
+            mapped[event.vpid].append((file['baddr'], file['baddr'] + file['memsz'], file['path']))
+    for event in events:
+        path = [path for low, high, path in mapped[event.vpid] if low <= event.ip - 1 < high]
+        if event.ip and not path:
+            fail(f'{directory}: {event} is at {event.ip:#x}, and mapped is {mapped[event.vpid]}')
+        inside.update(path)
+    print(' '.join(f'{os.path.basename(path)}={count}' for path, count in sorted(inside.items())))
+
+
+def hops(directory, size):
+    """A thread that may run on one processor alone, and says on which by what it asks malloc for."""
+    known = unknown = 0
+    for event in events_of(directory)[0]:
+        asked = dict(fields(event[3])).get('size', 0) if event[1] == 'malloc_entry' else 0
+        if asked < int(size):
+            continue
+        if event.cpu is None:
+            unknown += 1
+        elif event.cpu != asked - int(size):
+            fail(f'{directory}: {event} was on processor {asked - int(size)}, and not on {event.cpu}')
+        else:
+            known += 1
+    print(known, unknown)
+
+
+def hostname(directory):
+    names = set()
+    for folder in ('ust', 'kernel'):
+        path = os.path.join(directory, folder, 'metadata')
+        if os.path.exists(path):
+            names.add(read_metadata(path)[1]['hostname'])
+    print(' '.join(sorted(names)))
+
+
 def metadata(directory):
     path = os.path.join(directory, 'ust', 'metadata')
     text, env, classes = read_metadata(path)
@@ -469,8 +572,9 @@ def metadata(directory):
     if [line.strip() for line in context if line.strip()] != ['int32_t _vpid;', 'int32_t _vtid;',
                                                               'string _procname;', 'pointer_t _ip;']:
         fail(f'{path}: the context is {context}')
-    if not re.search(r'packet.context := struct \{[^}]*uint32_t cpu_id;', text):
-        fail(f'{path}: no cpu_id')
+    contexts = re.findall(r'\n\tpacket.context := struct \{([^}]*)\};', text)
+    if ['cpu_id' in context for context in contexts] != [False, True]:
+        fail(f'{path}: the contexts of packets are {contexts}')
     need_fields(path, classes, VIEWS)
     kernel = os.path.join(directory, 'kernel', 'metadata')
     seen = check_balance(directory)
@@ -492,7 +596,8 @@ def metadata(directory):
 def main():
     command, *rest = sys.argv[1:]
     {'same': same, 'metadata': metadata, 'discarded': discarded, 'cut': cut, 'packets': check_packets,
-     'nesting': nesting, 'windows': windows}[command](*rest)
+     'nesting': nesting, 'windows': windows, 'hops': hops, 'oracle': oracle, 'addresses': addresses,
+     'hostname': hostname}[command](*rest)
 
 
 if __name__ == '__main__':

@@ -3,52 +3,9 @@
 # find what they are made of. What was lost is said, a packet can go, and nothing half-written is left.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
+# shellcheck source=ctf_lib.sh
+. "$abs_top_srcdir/tests/e2e/ctf_lib.sh"
 need python3 babeltrace2
-
-ctf()
-{
-	python3 "$abs_top_srcdir/tests/e2e/ctf.py" "$@" || fail "ctf.py $*"
-}
-
-# dropped_by FILE: prints how many events the trace lacks, by its own ledger.
-dropped_by()
-{
-	fxt report --json "$1" | python3 -c '
-import json, sys
-def find(value, key):
-    if isinstance(value, dict):
-        if key in value:
-            return value[key]
-        value = list(value.values())
-    for item in value if isinstance(value, list) else []:
-        found = find(item, key)
-        if found is not None:
-            return found
-report = json.load(sys.stdin)
-print(sum(find(report, key) for key in ("dropped", "overwritten", "kernel_lost")))'
-}
-
-# converted FILE [NAME]: converts a trace into NAME.ctf, and compares all.
-converted()
-{
-	local file=$1 name=${2-same}
-	local directory=$name.ctf
-
-	rm -rf "$directory"
-	"$FXT" convert --to=ctf -o "$directory" "$file" >out 2>said || fail "$file: $(cat said)"
-	lost=$(dropped_by "$file")
-	note=
-	test "$lost" = 0 || note="; $lost events were lost while it was recorded, and readers say when"
-	test "$lost" != 1 || note="; 1 event was lost while it was recorded, and readers say when"
-	is "$file: what is said" "fxt: $file -> $directory$note" \
-		"$(cat out said | sed ':a; s/\([0-9]\) \([0-9]\)/\1\2/; ta')"
-	ctf same "$FXT" "$file" "$directory" "$seed" >sums
-	read -r events arguments <sums
-	test "${events:-0}" -gt 0 || fail "$file: no events"
-	echo "$name: $events events, arguments of $arguments compared"
-	ctf packets "$directory" >packets
-	is "$file: discarded events" "$lost" "$(ctf discarded "$directory")"
-}
 
 # -- Odd traces, programs of this tree and others ------------------------------------------------------
 
@@ -80,10 +37,11 @@ done
 ctf metadata run.ctf >views
 cat >fn.c <<'END'
 #include <stdlib.h>
-static int work(int n) { free(malloc(n + 1)); return n < 2 ? n : work(n - 1) + work(n - 2); }
+static int work(int n) { free(malloc(n * 100000 + 1)); return n < 2 ? n : work(n - 1) + work(n - 2); }
 int main(int argc, char **argv) { (void)argv; return work(10 + argc) == 0; }
 END
-if ${CC:-cc} -finstrument-functions -o fn fn.c 2>/dev/null; then
+# Its addresses are those of the file, which says that it cannot lie elsewhere.
+if ${CC:-cc} -no-pie -finstrument-functions -o fn fn.c 2>/dev/null; then
 	"$FXT" record -q -o fn.fxt -- ./fn
 	converted fn.fxt fn
 	ctf metadata fn.ctf >views
@@ -92,8 +50,99 @@ if ${CC:-cc} -finstrument-functions -o fn fn.c 2>/dev/null; then
 	calls=$(fxt dump --json fn.fxt | grep -c '"type":"complete".*"category":"function"')
 	grep -q "lttng_ust_cyg_profile:func_entry=$calls lttng_ust_cyg_profile:func_exit=$calls " views ||
 		fail "functions of views: $(cat views)"
+	ctf addresses fn.ctf >files
+	grep -q ' fn=[1-9]\|^fn=[1-9]' files || fail "no event of fn is in it: $(cat files)"
 	is "functions with an address" 2 "$(grep -c ' T ' fn.ctf/functions.map)"
 fi
+
+# What a program loads is told when it loads it, with its build id and the name of its debug information.
+cat >plugin.c <<'END'
+#include <stdlib.h>
+void *get(int n);
+void *get(int n) { return malloc(n); }
+END
+cat >loads.c <<'END'
+#include <dlfcn.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+	void *handle = argc > 1 ? dlopen(argv[1], RTLD_NOW) : NULL;
+	void *(*get)(int) = handle ? (void *(*)(int))dlsym(handle, "get") : NULL;
+
+	for (int i = 1; get && i < 100; i++)
+		free(get(100000 * i));
+	return !get;
+}
+END
+if ${CC:-cc} -g -shared -fPIC -Wl,--build-id -o plugin.so plugin.c && ${CC:-cc} -o loads loads.c -ldl; then
+	objcopy --only-keep-debug plugin.so plugin.debug
+	objcopy --strip-debug --add-gnu-debuglink=plugin.debug plugin.so
+	"$FXT" record -q -o loads.fxt -- ./loads ./plugin.so || fail "loads: exit status $?"
+	converted loads.fxt loads
+	babeltrace2 loads.ctf >printed
+	is "the plugin in the dump" 0 "$(grep -c 'bin_info:.*plugin.so' printed)"
+	id=$(readelf -n plugin.so | sed -n 's/.*Build ID: //p' | sed 's/../0x&\n/g' |
+		while read -r byte; do test -z "$byte" || printf '0x%X ' "$byte"; done)
+	is "the plugin" "dlopen load build_id debug_link, $id" \
+		"$(grep -E ' (dlopen:|lttng_ust_lib:)' printed |
+			sed -E 's/.* (lttng_ust_lib:|)(dlopen|load|build_id|debug_link): .*/\2/' | xargs), $(
+			sed -n '/lib:build_id/s/.*build_id = \[ \(.*\) \].*/\1/p' printed |
+			sed 's/\[[0-9]*\] = //g; s/,//g') "
+	sum=$(python3 -c 'import zlib; print(zlib.crc32(open("plugin.debug", "rb").read()))')
+	is "its debug information" 1 \
+		"$(grep -c "lib:debug_link.*crc = $sum, filename = \"plugin.debug\"" printed)"
+fi
+
+# Where there are many names, most records share a class, and nothing is lost by it.
+functions=$((4200 + $(random_below 1000)))
+FXT_CATEGORIES=function traced names "$apps/many_functions" $functions 2000 >/dev/null ||
+	fail "many_functions: exit status $?"
+converted "$(only names/*.fxt)" many
+between "classes of many names" 4000 8300 "$(grep -c '^event {' many.ctf/ust/metadata)"
+ctf metadata many.ctf >views
+fxt report --json names/*.fxt >before
+fxt report --json many.ctf >after
+python3 "$abs_top_srcdir/tests/e2e/ctf_compare.py" same before after >compared ||
+	grep -q 'built without' compared || fail "many names: $(cat compared)"
+
+# -- Where it was --------------------------------------------------------------------------------------
+
+# The host's name is in the trace, and several have none in common.
+"$FXT" record -q -o hops.fxt -- "$apps/hops" 3 60 100000 >calls
+converted hops.fxt hops
+is "the host" "$(uname -n)" "$(ctf hostname hops.ctf)"
+python3 - hops.fxt elsewhere.fxt <<'END'
+import socket, sys
+name = socket.gethostname().encode()
+data = open(sys.argv[1], "rb").read()
+at = data.index(b"host\0\0\0\0" + name) + 8
+open(sys.argv[2], "wb").write(data[:at] + b"X" * len(name) + data[at + len(name):])
+END
+"$FXT" convert -q --to=ctf elsewhere.fxt || fail "elsewhere.fxt: exit status $?"
+is "hosts of several names" several "$(ctf hostname elsewhere.ctf)"
+
+# A thread that may run on one processor alone was there, and what no switch tells is left out.
+read -r known unknown < <(ctf hops hops.ctf 100000)
+is "calls of hops" "$(cat calls)" $((known + unknown))
+if test "$(fxt dump --json hops.fxt | grep -c '"type":"switch"')" -gt 0; then
+	between "calls whose processor is known" 1 "$(cat calls)" "$known"
+	# Threads are gone at once, and a process when somebody has waited for it, which nobody recorded here.
+	babeltrace2 hops.ctf/kernel >printed
+	is "threads that exit and are freed" "4 3" \
+		"$(grep -c ' sched_process_exit:' printed) $(grep -c ' sched_process_free:' printed)"
+	is "a thread that exits, leaves the processor and is freed" "exit switch free" "$(
+		tid=$(sed -n '/sched_process_free/{s/.* tid = \([0-9]*\),.*/\1/p;q}' printed)
+		grep -E "sched_process_.*[{,] tid = $tid,|sched_switch.*prev_tid = $tid," printed |
+			tail -n 3 |
+			sed 's/.* sched_\(process_\|\)\([a-z]*\): .*/\2/' | xargs)"
+	babeltrace2 run.ctf/kernel >printed
+	between "processes of a shell that are freed" 1 3 "$(grep -c ' sched_process_free:' printed)"
+else
+	is "calls whose processor is known, without switches" 0 "$known"
+fi
+traced bare "$apps/hops" 2 20 100000 >calls
+converted "$(only bare/*.fxt)" bare
+is "calls whose processor is known, of a program alone" "0 $(cat calls)" "$(ctf hops bare.ctf 100000)"
 
 # -- All that a trace may come as ----------------------------------------------------------------------
 
@@ -138,28 +187,9 @@ done
 
 "$FXT" record -q -o large.fxt -- "$apps/count_calls" locks 2 20000 >/dev/null 2>&1
 converted large.fxt large
-before=$(babeltrace2 large.ctf 2>/dev/null | wc -l)
-cut=$(ctf cut large.ctf "$seed")
-is "streams that a packet was taken out of" "$(find large.ctf -name '*_*' | wc -l)" "$cut"
-babeltrace2 large.ctf >after 2>said || fail "babeltrace2 does not read what is left: $(cat said)"
-is "packets that babeltrace2 misses" "$cut" "$(grep -c 'discarded [0-9]* packet' said)"
-between "events of what is left" 1 $((before - 1)) "$(wc -l <after)"
+without_packets large.ctf
 
 # -- What is refused -----------------------------------------------------------------------------------
-
-# refused WHAT COMMAND...: checks that the command fails with one line, and leaves nothing behind.
-refused()
-{
-	local what=$1 before status
-	shift
-
-	before=$(ls -A)
-	"$@" >refusal 2>&1
-	status=$?
-	is "$what: exit status" 1 $status
-	is "$what: lines" 1 "$(wc -l <refusal)"
-	is "$what: files" "$before" "$(ls -A)"
-}
 
 : >refusal
 : >cut.fxt
@@ -175,23 +205,8 @@ for i in 1 2 3; do
 	refused "a trace with zeros in it" "$FXT" convert --to=ctf bad.fxt
 done
 for i in 1 2 3 4 5 6 7 8; do
-	python3 - run.fxt bad.fxt $((seed + i)) <<'END'
-import random, sys
-rnd, data = random.Random(int(sys.argv[3])), bytearray(open(sys.argv[1], "rb").read())
-for _ in range(rnd.randrange(1, 20)):
-    data[rnd.randrange(16, len(data))] = rnd.randrange(256)
-open(sys.argv[2], "wb").write(data)
-END
-	rm -rf bad.ctf
-	if "$FXT" convert -q --to=ctf bad.fxt 2>refusal; then
-		babeltrace2 bad.ctf >/dev/null 2>said || fail "fuzz $((seed + i)): $(cat said)"
-		count comparison
-	else
-		is "fuzz $((seed + i)): status and lines" "1 1" "$? $(wc -l <refusal)"
-		test ! -e bad.ctf || fail "fuzz $((seed + i)): a directory is left"
-	fi
+	fuzzed run.fxt $((seed + i))
 done
-rm -rf bad.ctf
 
 refused "a directory that exists" "$FXT" convert --to=ctf -o run.ctf run.fxt
 refused "a directory that exists" "$FXT" convert --to=ctf run.fxt

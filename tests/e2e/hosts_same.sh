@@ -158,6 +158,7 @@ made_list 20
 ring_stacks 40 1000
 by_hand 20
 many_functions 20 100
+hops 2 20 100000
 inlined
 leaks
 peaks

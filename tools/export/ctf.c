@@ -165,7 +165,8 @@ static char *finish(struct fxt_ctf *c)
 	set_times(c);
 	set_identities(c);
 	fxt_overview_settle(&c->losses);
-	fxt_ctf_lttng_statedump(c);
+	fxt_ctf_nodes_finish(c);
+	fxt_ctf_modules_finish(c);
 	fxt_ctf_kernel_finish(c);
 	error = write_directories(c);
 	if (!error)
@@ -175,11 +176,10 @@ static char *finish(struct fxt_ctf *c)
 
 static void free_all(struct fxt_ctf *c)
 {
-	FILE *const files[] = {c->ust.classes.spool, c->kernel.classes.spool, c->functions};
-
-	for (int i = 0; i < 3; i++)
-		if (files[i])
-			fclose(files[i]);
+	if (c->functions)
+		fclose(c->functions);
+	fxt_ctf_classes_free(&c->ust.classes);
+	fxt_ctf_classes_free(&c->kernel.classes);
 	fxt_sorter_free(&c->sorter);
 	fxt_ctf_shapes_free(c->shapes);
 	fxt_ctf_nodes_free(c);
@@ -191,7 +191,10 @@ static void free_all(struct fxt_ctf *c)
 	fxt_map_free(&c->thread_by_tid);
 	fxt_map_free(&c->numbers);
 	fxt_map_free(&c->functions_by_name);
+	fxt_map_free(&c->loads);
+	fxt_map_free(&c->ends);
 	free(c->births);
+	free(c->hostname);
 	free(c->item.data);
 	free(c->ust.path);
 	free(c->kernel.path);

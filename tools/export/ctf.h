@@ -8,8 +8,9 @@
  *
  * ctf.c begins and ends, ctf_take.c is the visitor's functions, ctf_shapes.c finds the classes of a record,
  * and ctf_lttng.c adds the events of LTTng's own helpers that views of Trace Compass are made of.
- * ctf_kernel.c is the kernel's directory. ctf_nodes.c keeps call stacks. ctf_streams.c makes packets of the
- * sorted items, ctf_losses.c says when events were lost, and ctf_metadata.c writes the metadata.
+ * ctf_kernel.c is the kernel's directory. ctf_nodes.c keeps call stacks, ctf_modules.c the files that they
+ * lead through. ctf_streams.c gives the sorted items to streams (ctf_file.h), ctf_running.c knows who was on
+ * which processor, ctf_losses.c says when events were lost, and ctf_metadata.c writes the metadata.
  */
 #ifndef FXT_TOOLS_CTF_H
 #define FXT_TOOLS_CTF_H
@@ -23,16 +24,28 @@
 #include "visit.h"
 
 /* Streams: babeltrace2 keeps all files open, and a process may have 1024 as a rule. One stream is of what
- * belongs to no process. From FXT_CTF_KERNEL on, they are those of processors. */
+ * belongs to no process, and each process has one, of events whose processor is not known. The others are
+ * those of processors: in the programs' directory and in the kernel's. */
 enum {
 	FXT_CTF_OWN_STREAM = 0,
 	FXT_CTF_MOST_STREAMS = 480,
+	FXT_CTF_MOST_PROCESSORS = 240,
 	FXT_CTF_KERNEL = 1 << 16,
-	FXT_CTF_MOST_PROCESSORS = 480,
+	/* An item that is told by the processor that its thread was on. */
+	FXT_CTF_KERNEL_OF_THREAD = FXT_CTF_KERNEL + FXT_CTF_MOST_PROCESSORS,
 };
 
-/* What is put behind an item's fields when it becomes an event. */
-enum fxt_ctf_late { FXT_CTF_PLAIN, FXT_CTF_STACK, FXT_CTF_SWITCH, FXT_CTF_WAKEUP, FXT_CTF_EXIT };
+enum fxt_ctf_stream_class { FXT_CTF_OF_PROCESS, FXT_CTF_OF_CPU, FXT_CTF_OF_KERNEL };
+
+/* What is put behind an item's fields when it becomes an event. FXT_CTF_SWITCHES_LOST is no event. */
+enum fxt_ctf_late {
+	FXT_CTF_PLAIN,
+	FXT_CTF_STACK,
+	FXT_CTF_SWITCH,
+	FXT_CTF_WAKEUP,
+	FXT_CTF_EXIT,
+	FXT_CTF_SWITCHES_LOST,
+};
 
 /* An item's beginning; its fields follow. */
 struct fxt_ctf_item {
@@ -89,6 +102,7 @@ struct fxt_ctf_part {
 	uint32_t class;
 	unsigned from, to;
 	bool has_stack;
+	bool has_name; /* the class is one of many names */
 };
 
 /* The classes of all records that have one form. */
@@ -100,23 +114,27 @@ struct fxt_ctf_shape {
 };
 
 struct fxt_ctf_shapes; /* in ctf_shapes.c */
+struct fxt_ctf_running; /* ctf_running.h */
 
 /* A node of a call stack, and a file that code is in. */
 struct fxt_ctf_node {
 	uint32_t parent, module; /* places plus 1; 0: none */
 	uint64_t offset;
+	uint64_t first_ns; /* when it first stood in a stack; UINT64_MAX: in none */
 };
 
 struct fxt_ctf_module {
 	struct fxt_provider *provider;
 	uint64_t pid, base, last; /* last: the largest offset of a node */
+	uint64_t first_ns; /* of its nodes, when all are known */
 	char *path, *build_id; /* NULL: it is known of nodes only */
 };
 
-/* A process that another one has made. */
+/* A process that another one has made, or has waited for. */
 struct fxt_ctf_birth {
 	uint64_t at_ns, pid;
-	uint32_t thread; /* that made it */
+	uint32_t thread; /* that did so */
+	bool is_end;
 };
 
 /* One of the two directories. */
@@ -146,6 +164,8 @@ struct fxt_ctf {
 	struct fxt_overview losses; /* of what tells of losses alone */
 	uint64_t discarded; /* what all streams lack */
 	struct fxt_wall_clock clock;
+	char *hostname; /* NULL: not told */
+	bool has_hosts; /* of several names */
 	uint64_t first_ns, last_ns;
 	bool has_times;
 	/* call stacks */
@@ -153,8 +173,11 @@ struct fxt_ctf {
 	struct fxt_ctf_node *nodes;
 	struct fxt_ctf_module *modules;
 	size_t node_count, node_capacity, module_count, module_capacity;
+	struct fxt_map loads; /* provider and name of a file -> when the program has first asked to load it */
 	struct fxt_ctf_birth *births;
 	size_t birth_count, birth_capacity;
+	struct fxt_map ends; /* thread -> when the kernel says that it ended */
+	bool lacks_switches; /* nobody knows when */
 	/* what contexts are made of, at the end */
 	char **contexts; /* thread -> its bytes; NULL: not made yet */
 	size_t *context_bytes;
@@ -209,6 +232,7 @@ void fxt_ctf_visitor(struct fxt_ctf *c, struct fxt_visitor *visitor);
 
 /* What a record is, beyond its type: the numbers up to 10 are those of events. */
 enum fxt_ctf_kind {
+	FXT_CTF_COUNTER = FXT_EVENT_COUNTER,
 	FXT_CTF_CALL_BEGIN = FXT_EVENT_DURATION_BEGIN,
 	FXT_CTF_CALL_END = FXT_EVENT_DURATION_END,
 	FXT_CTF_CALL = FXT_EVENT_DURATION_COMPLETE,
@@ -249,8 +273,13 @@ void fxt_ctf_lttng_call(struct fxt_ctf *c, const struct fxt_visit *v, const stru
 void fxt_ctf_lttng_begin(struct fxt_ctf *c, const struct fxt_visit *v, const struct fxt_ctf_shape *shape);
 void fxt_ctf_lttng_end(struct fxt_ctf *c, const struct fxt_visit *v, const struct fxt_ctf_shape *shape,
 		       enum fxt_ctf_rank rank);
+
+/* -- ctf_modules.c ----------------------------------------------------------------------------------- */
+
+/* Notes that a program asks to load a file. */
+void fxt_ctf_modules_load(struct fxt_ctf *c, const struct fxt_visit *v);
 /* Adds what programs had mapped, after all records. */
-void fxt_ctf_lttng_statedump(struct fxt_ctf *c);
+void fxt_ctf_modules_finish(struct fxt_ctf *c);
 
 /* -- ctf_kernel.c ------------------------------------------------------------------------------------ */
 
@@ -259,13 +288,14 @@ void fxt_ctf_kernel_declare(struct fxt_ctf *c);
 void fxt_ctf_kernel_moment(struct fxt_ctf *c, const struct fxt_visit *v);
 void fxt_ctf_kernel_switch(struct fxt_ctf *c, const struct fxt_visit *v);
 void fxt_ctf_kernel_wakeup(struct fxt_ctf *c, const struct fxt_visit *v);
-/* Notes who has made a process. */
+/* Notes who has made a process, or has waited for its end. */
 void fxt_ctf_kernel_birth(struct fxt_ctf *c, const struct fxt_visit *v);
 /* Adds births and the threads that there were, after all records. */
 void fxt_ctf_kernel_finish(struct fxt_ctf *c);
-/* Puts the late fields of switches and wakeups. */
+/* Puts the late fields of switches and wakeups, and tells `running` of a switch. */
 void fxt_ctf_kernel_put(struct fxt_ctf *c, struct fxt_ctf_bytes *out, const struct fxt_ctf_item *item,
-			const unsigned char *fields, size_t bytes, uint32_t cpu);
+			const unsigned char *fields, size_t bytes, uint32_t cpu,
+			struct fxt_ctf_running *running);
 /* Returns the stream of a processor. */
 uint32_t fxt_ctf_kernel_stream(struct fxt_ctf *c, unsigned cpu);
 
@@ -274,7 +304,9 @@ uint32_t fxt_ctf_kernel_stream(struct fxt_ctf *c, unsigned cpu);
 /* Takes an object that may be a node of a stack, or a file. */
 void fxt_ctf_nodes_take(struct fxt_ctf *c, const struct fxt_visit *v);
 /* Returns the place plus 1 of the node that the record has as its stack; 0: it has none. */
-uint32_t fxt_ctf_node_of(struct fxt_ctf *c, const struct fxt_record *rec);
+uint32_t fxt_ctf_node_of(struct fxt_ctf *c, const struct fxt_visit *v);
+/* Finds when each file was first in a stack, after all records. */
+void fxt_ctf_nodes_finish(struct fxt_ctf *c);
 /* Returns the address in memory of a node's call, as a return address; 0: it is not known. */
 uint64_t fxt_ctf_node_address(const struct fxt_ctf *c, uint32_t node);
 /* Puts the addresses of a stack, the innermost first. */

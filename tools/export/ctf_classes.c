@@ -108,20 +108,63 @@ void fxt_ctf_put_quoted(FILE *out, const struct fxt_text *text)
 	free(clean);
 }
 
-uint32_t fxt_ctf_class_add(struct fxt_ctf_classes *classes, const struct fxt_text *name, const char *suffix,
-			   struct fxt_ctf_fields *f)
+static void put_fields(FILE *out, const char *what, struct fxt_ctf_fields *f)
 {
-	FILE *out = classes->spool;
-
-	fputs("event {\n\tname = \"", out);
-	fxt_ctf_put_quoted(out, name);
-	fprintf(out, "%s\";\n\tid = %u;\n\tstream_id = 0;\n\tfields := struct {\n", suffix, classes->count);
+	fprintf(out, "\t%s := struct {\n", what);
 	if (f->out) {
 		fclose(f->out);
 		fwrite(f->text, 1, f->bytes, out);
 		free(f->text);
 	}
-	fputs("\t};\n};\n", out);
+	fputs("\t};\n", out);
 	*f = (struct fxt_ctf_fields){0};
+}
+
+uint32_t fxt_ctf_class_add(struct fxt_ctf_classes *classes, const struct fxt_text *name, const char *suffix,
+			   struct fxt_ctf_fields *context, struct fxt_ctf_fields *f)
+{
+	FILE *out = classes->spool;
+
+	classes->list = fxt_grow(classes->list, &classes->capacity, classes->count + 1,
+				 sizeof(*classes->list));
+	classes->list[classes->count] = (struct fxt_ctf_class){.at = ftell(out)};
+	fputs("\tname = \"", out);
+	fxt_ctf_put_quoted(out, name);
+	fprintf(out, "%s\";\n\tid = %u;\n", suffix, classes->count);
+	if (context)
+		put_fields(out, "context", context);
+	put_fields(out, "fields", f);
 	return classes->count++;
+}
+
+bool fxt_ctf_classes_put(const struct fxt_ctf_classes *classes, FILE *out)
+{
+	long end = ftell(classes->spool);
+	char *text = NULL;
+	size_t capacity = 0;
+	bool ok = end >= 0 && fseek(classes->spool, 0, SEEK_SET) == 0;
+
+	for (uint32_t i = 0; ok && i < classes->count; i++) {
+		const struct fxt_ctf_class *class = &classes->list[i];
+		size_t bytes = (size_t)((i + 1 < classes->count ? class[1].at : end) - class->at);
+
+		text = fxt_grow(text, &capacity, bytes, 1);
+		ok = fread(text, 1, bytes, classes->spool) == bytes;
+		for (int of_cpu = 0; ok && of_cpu < 2; of_cpu++) {
+			if (!class->is_used[of_cpu] && (of_cpu || class->is_used[1]))
+				continue;
+			fprintf(out, "event {\n\tstream_id = %d;\n", of_cpu);
+			fwrite(text, 1, bytes, out);
+			fputs("};\n", out);
+		}
+	}
+	free(text);
+	return ok;
+}
+
+void fxt_ctf_classes_free(struct fxt_ctf_classes *classes)
+{
+	if (classes->spool)
+		fclose(classes->spool);
+	free(classes->list);
 }

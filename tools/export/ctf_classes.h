@@ -1,11 +1,11 @@
 /* The classes of events of a CTF trace: a number, a name and the types of the fields. A class is written
  * down in the metadata's language as soon as it is known, into a file without a name that becomes the end of
- * the metadata; only the number stays in memory.
+ * the metadata; only its place and which streams have it stay in memory.
  *
  *     struct fxt_ctf_fields f = {0};
  *
  *     fxt_ctf_field(&f, "uint64_t", "size");
- *     id = fxt_ctf_class_add(classes, &name, "_entry", &f);
+ *     id = fxt_ctf_class_add(classes, &name, "_entry", NULL, &f);
  *
  * A field's name is an identifier with an underscore before it, which readers take away. Names that are none
  * have an underscore for each other character, and of several that are equal the later ones are numbered,
@@ -30,9 +30,17 @@ struct fxt_ctf_fields {
 	unsigned count;
 };
 
+struct fxt_ctf_class {
+	long at; /* in the spool */
+	/* Whether streams of processes have it, or those of processors. */
+	bool is_used[2];
+};
+
 /* All members but `spool` are zero at first. */
 struct fxt_ctf_classes {
 	FILE *spool;
+	struct fxt_ctf_class *list;
+	size_t capacity;
 	uint32_t count;
 };
 
@@ -46,9 +54,21 @@ void fxt_ctf_field_string(struct fxt_ctf_fields *f, const char *name, bool is_em
 /* Adds a sequence of elements, whose field of its length is a uint32_t before it. */
 void fxt_ctf_field_sequence(struct fxt_ctf_fields *f, const char *type, const char *name);
 
-/* Writes the class down, and returns its number. Frees the fields. */
+/* Writes the class down, and returns its number. Frees the fields, and those of its own context, if it has
+ * one. */
 uint32_t fxt_ctf_class_add(struct fxt_ctf_classes *classes, const struct fxt_text *name, const char *suffix,
-			   struct fxt_ctf_fields *f);
+			   struct fxt_ctf_fields *context, struct fxt_ctf_fields *f);
+
+static inline void fxt_ctf_class_use(struct fxt_ctf_classes *classes, uint32_t class, bool of_cpu)
+{
+	classes->list[class].is_used[of_cpu] = true;
+}
+
+/* Writes all classes, each for the streams that have it; one that none has is that of processes. Returns
+ * false if the spool cannot be read. */
+bool fxt_ctf_classes_put(const struct fxt_ctf_classes *classes, FILE *out);
+
+void fxt_ctf_classes_free(struct fxt_ctf_classes *classes);
 
 /* Writes text as the inside of a string of the metadata: what is no UTF-8 is '?', and what ends a string or
  * a line is escaped. */

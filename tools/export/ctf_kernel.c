@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "ctf.h"
+#include "ctf_running.h"
 
 /* States of Linux, and priorities; the trace has no priorities, so all are the usual one. */
 enum { TASK_RUNNING = 0, TASK_INTERRUPTIBLE = 1, TASK_STOPPED = 4, EXIT_ZOMBIE = 16, TASK_DEAD = 64 };
@@ -54,7 +55,7 @@ void fxt_ctf_kernel_declare(struct fxt_ctf *c)
 						    : "int32_t",
 				      events[i].fields[k] + 1);
 		}
-		c->linux_classes[i] = fxt_ctf_class_add(&c->kernel.classes, &name, "", &f);
+		c->linux_classes[i] = fxt_ctf_class_add(&c->kernel.classes, &name, "", NULL, &f);
 	}
 }
 
@@ -66,15 +67,29 @@ uint32_t fxt_ctf_kernel_stream(struct fxt_ctf *c, unsigned cpu)
 
 /* Adds an event whose names of threads are put when all are known. */
 static void add_late(struct fxt_ctf *c, const struct fxt_visit *v, enum fxt_ctf_linux what,
-		     enum fxt_ctf_late late, const struct switch_fields *fields)
+		     enum fxt_ctf_late late, enum fxt_ctf_rank rank, const struct switch_fields *fields)
 {
 	fxt_ctf_begin_item(c, c->linux_classes[what], 0);
 	fxt_ctf_item(c)->late = late;
 	fxt_ctf_put(&c->item, fields, sizeof(*fields));
-	fxt_ctf_end_item(c, fxt_ctf_kernel_stream(c, v->cpu), v->at_ns, FXT_CTF_AT, v->rec->offset);
+	fxt_ctf_end_item(c, fxt_ctf_kernel_stream(c, v->cpu), v->at_ns, rank, v->rec->offset);
 }
 
 /* -- What the kernel's instants tell of -------------------------------------------------------------- */
+
+/* Linux says that a thread exits before its last switch, and that it is freed after that: at once, or, if it
+ * is the first of its process, when somebody has waited for that. */
+static void take_end(struct fxt_ctf *c, const struct fxt_visit *v, const struct switch_fields *ended)
+{
+	uint64_t pid;
+	bool fresh;
+
+	add_late(c, v, FXT_CTF_SCHED_EXIT, FXT_CTF_EXIT, FXT_CTF_ENDS_WITHIN, ended);
+	if (fxt_argument_u64(fxt_argument(v->rec, "process"), &pid) && pid != ended->out)
+		add_late(c, v, FXT_CTF_SCHED_FREE, FXT_CTF_EXIT, FXT_CTF_AT, ended);
+	else
+		fxt_map_put(&c->ends, ended->out, 0, &fresh)->value[0] = v->at_ns;
+}
 
 void fxt_ctf_kernel_moment(struct fxt_ctf *c, const struct fxt_visit *v)
 {
@@ -85,7 +100,7 @@ void fxt_ctf_kernel_moment(struct fxt_ctf *c, const struct fxt_visit *v)
 	if (v->rec->subtype != FXT_EVENT_INSTANT || !fxt_text_is(&v->rec->category, "kernel"))
 		return;
 	if (fxt_text_is(&v->rec->name, "ended")) {
-		add_late(c, v, FXT_CTF_SCHED_EXIT, FXT_CTF_EXIT, &ended);
+		take_end(c, v, &ended);
 		return;
 	}
 	if (!fxt_text_is(&v->rec->name, "executed"))
@@ -138,7 +153,7 @@ void fxt_ctf_kernel_switch(struct fxt_ctf *c, const struct fxt_visit *v)
 		.in_priority = priority_of(rec, "incoming_weight"),
 	};
 
-	add_late(c, v, FXT_CTF_SCHED_SWITCH, FXT_CTF_SWITCH, &fields);
+	add_late(c, v, FXT_CTF_SCHED_SWITCH, FXT_CTF_SWITCH, FXT_CTF_AT, &fields);
 	add_arguments(c, v, FXT_CTF_CONTEXT_SWITCH);
 }
 
@@ -146,8 +161,8 @@ void fxt_ctf_kernel_wakeup(struct fxt_ctf *c, const struct fxt_visit *v)
 {
 	struct switch_fields fields = {.out = v->rec->id, .out_priority = PRIORITY};
 
-	add_late(c, v, FXT_CTF_SCHED_WAKING, FXT_CTF_WAKEUP, &fields);
-	add_late(c, v, FXT_CTF_SCHED_WAKEUP, FXT_CTF_WAKEUP, &fields);
+	add_late(c, v, FXT_CTF_SCHED_WAKING, FXT_CTF_WAKEUP, FXT_CTF_AT, &fields);
+	add_late(c, v, FXT_CTF_SCHED_WAKEUP, FXT_CTF_WAKEUP, FXT_CTF_AT, &fields);
 	add_arguments(c, v, FXT_CTF_WOKEN);
 }
 
@@ -188,7 +203,8 @@ static struct fxt_text name_of(const struct fxt_ctf *c, uint64_t tid, uint32_t t
 }
 
 void fxt_ctf_kernel_put(struct fxt_ctf *c, struct fxt_ctf_bytes *out, const struct fxt_ctf_item *item,
-			const unsigned char *data, size_t bytes, uint32_t cpu)
+			const unsigned char *data, size_t bytes, uint32_t cpu,
+			struct fxt_ctf_running *running)
 {
 	struct switch_fields fields = {0};
 	struct fxt_text name;
@@ -205,6 +221,7 @@ void fxt_ctf_kernel_put(struct fxt_ctf *c, struct fxt_ctf_bytes *out, const stru
 		fxt_ctf_put_u32(out, cpu);
 		return;
 	}
+	fxt_ctf_running_switch(running, c, cpu, fields.out, fields.in);
 	fxt_ctf_put_u64(out, (uint64_t)linux_state(fields.state));
 	name = name_of(c, fields.in, fields.in_thread, cpu, idle);
 	fxt_ctf_put_name(out, &name);
@@ -213,7 +230,7 @@ void fxt_ctf_kernel_put(struct fxt_ctf *c, struct fxt_ctf_bytes *out, const stru
 	fxt_ctf_put_u8(out, fields.state);
 }
 
-/* -- Births, and who there was ----------------------------------------------------------------------- */
+/* -- Births and ends, and who there was -------------------------------------------------------------- */
 
 void fxt_ctf_kernel_birth(struct fxt_ctf *c, const struct fxt_visit *v)
 {
@@ -223,7 +240,23 @@ void fxt_ctf_kernel_birth(struct fxt_ctf *c, const struct fxt_visit *v)
 	    !fxt_argument_u64(fxt_argument(v->rec, "pid"), &pid))
 		return;
 	c->births = fxt_grow(c->births, &c->birth_capacity, c->birth_count + 1, sizeof(*c->births));
-	c->births[c->birth_count++] = (struct fxt_ctf_birth){v->at_ns, pid, v->rec->thread};
+	c->births[c->birth_count++] = (struct fxt_ctf_birth){v->at_ns, pid, v->rec->thread,
+							     v->rec->subtype == FXT_EVENT_ASYNC_END};
+}
+
+/* Adds that a process is gone, because another one has waited for it, if the kernel has said that it ended.
+ */
+static void add_free(struct fxt_ctf *c, const struct fxt_ctf_birth *end)
+{
+	struct switch_fields fields = {.out = end->pid, .out_priority = PRIORITY};
+	const struct fxt_slot *ended = fxt_map_find(&c->ends, end->pid, 0);
+
+	if (!ended || ended->value[0] > end->at_ns)
+		return;
+	fxt_ctf_begin_item(c, c->linux_classes[FXT_CTF_SCHED_FREE], end->thread);
+	fxt_ctf_item(c)->late = FXT_CTF_EXIT;
+	fxt_ctf_put(&c->item, &fields, sizeof(fields));
+	fxt_ctf_end_item(c, FXT_CTF_KERNEL_OF_THREAD, end->at_ns, FXT_CTF_AT, end->pid);
 }
 
 static void add_birth(struct fxt_ctf *c, const struct fxt_ctf_birth *birth)
@@ -233,14 +266,14 @@ static void add_birth(struct fxt_ctf *c, const struct fxt_ctf_birth *birth)
 			child = fxt_process_name(c->reader, birth->pid);
 	uint32_t number = (uint32_t)fxt_ctf_number(c, birth->pid);
 
-	fxt_ctf_begin_item(c, c->linux_classes[FXT_CTF_SCHED_FORK], 0);
+	fxt_ctf_begin_item(c, c->linux_classes[FXT_CTF_SCHED_FORK], birth->thread);
 	fxt_ctf_put_name(&c->item, &own);
 	fxt_ctf_put_u32(&c->item, (uint32_t)fxt_ctf_number(c, parent->tid));
 	fxt_ctf_put_u32(&c->item, (uint32_t)fxt_ctf_number(c, parent->pid));
 	fxt_ctf_put_name(&c->item, &child);
 	fxt_ctf_put_u32(&c->item, number);
 	fxt_ctf_put_u32(&c->item, number);
-	fxt_ctf_end_item(c, fxt_ctf_kernel_stream(c, 0), birth->at_ns, FXT_CTF_AT, birth->pid);
+	fxt_ctf_end_item(c, FXT_CTF_KERNEL_OF_THREAD, birth->at_ns, FXT_CTF_AT, birth->pid);
 }
 
 /* Adds a thread's name and parent, at the begin of the trace. */
@@ -270,6 +303,10 @@ void fxt_ctf_kernel_finish(struct fxt_ctf *c)
 	if (!c->kernel.is_used)
 		return;
 	for (size_t i = 0; i < c->birth_count; i++) {
+		if (c->births[i].is_end) {
+			add_free(c, &c->births[i]);
+			continue;
+		}
 		fxt_map_put(&parents, c->births[i].pid, 0, &fresh)->value[0] =
 			c->reader->threads[c->births[i].thread].pid;
 		add_birth(c, &c->births[i]);

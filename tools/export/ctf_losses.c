@@ -11,6 +11,20 @@
 
 #include "ctf.h"
 
+/* The kernel's part lacks records, switches perhaps among them: since when, if that is told. */
+static void take_kernels(struct fxt_ctf *c, const struct fxt_visit *v)
+{
+	uint64_t ns;
+
+	if (!fxt_argument_u64(fxt_argument(v->rec, "ns"), &ns) || ns > v->at_ns) {
+		c->lacks_switches = true;
+		return;
+	}
+	fxt_ctf_begin_item(c, 0, 0);
+	fxt_ctf_item(c)->late = FXT_CTF_SWITCHES_LOST;
+	fxt_ctf_end_item(c, FXT_CTF_OWN_STREAM, v->at_ns - ns, FXT_CTF_ENDS_WITHIN, 0);
+}
+
 void fxt_ctf_losses_take(struct fxt_ctf *c, const struct fxt_visit *v)
 {
 	bool is_own = v->rec->type == FXT_RECORD_METADATA || fxt_text_is(&v->rec->category, "agent") ||
@@ -18,6 +32,8 @@ void fxt_ctf_losses_take(struct fxt_ctf *c, const struct fxt_visit *v)
 
 	if (is_own)
 		fxt_overview_take(&c->losses, c->reader, v->rec);
+	if (is_own && v->is_kernels && fxt_text_is(&v->rec->name, "lost"))
+		take_kernels(c, v);
 }
 
 static int by_time(const void *a, const void *b)

@@ -1,15 +1,8 @@
-/* Adds the events of LTTng's own helpers: of the heap, of instrumented functions, and of what a program has
- * mapped. Views of Trace Compass are made of these alone. They stand beside the events of the calls, which
- * say more. See ctf.h. */
+/* Adds the events of LTTng's own helpers: of the heap, and of instrumented functions. Views of Trace Compass
+ * are made of these alone. They stand beside the events of the calls, which say more. See ctf.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
-
-#include <elf.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "ctf.h"
 
@@ -74,7 +67,7 @@ void fxt_ctf_lttng_declare(struct fxt_ctf *c)
 			}
 		}
 		name = fxt_text_of(events[i].name);
-		c->lttng[i] = fxt_ctf_class_add(&c->ust.classes, &name, "", &f);
+		c->lttng[i] = fxt_ctf_class_add(&c->ust.classes, &name, "", NULL, &f);
 	}
 }
 
@@ -186,100 +179,4 @@ void fxt_ctf_lttng_end(struct fxt_ctf *c, const struct fxt_visit *v, const struc
 	if (shape->lttng == FXT_CTF_FUNC_ENTRY)
 		add(c, v, FXT_CTF_FUNC_EXIT, v->at_ns, rank,
 		    rank == FXT_CTF_AT ? v->rec->offset : FXT_CTF_TIE_OF_RECORD + v->rec->offset, numbers, 2);
-}
-
-/* -- What programs have mapped ----------------------------------------------------------------------- */
-
-/* Sets how much memory the file takes and whether it may lie anywhere, as it says itself. Returns false if it
- * cannot be read any more. */
-static bool read_file(const char *path, uint64_t *bytes, bool *is_pic)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat st;
-	Elf64_Ehdr head;
-	Elf64_Phdr part;
-	uint64_t low = UINT64_MAX, high = 0;
-	bool ok = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-		  pread(fd, &head, sizeof(head), 0) == sizeof(head) &&
-		  memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 && head.e_ident[EI_CLASS] == ELFCLASS64 &&
-		  head.e_phentsize == sizeof(part);
-
-	for (int i = 0; ok && i < head.e_phnum; i++) {
-		off_t at = (off_t)(head.e_phoff + (uint64_t)i * sizeof(part));
-
-		ok = pread(fd, &part, sizeof(part), at) == sizeof(part);
-		if (!ok || part.p_type != PT_LOAD)
-			continue;
-		low = part.p_vaddr < low ? part.p_vaddr : low;
-		high = part.p_vaddr + part.p_memsz > high ? part.p_vaddr + part.p_memsz : high;
-	}
-	if (fd >= 0)
-		close(fd);
-	if (!ok || high <= low)
-		return false;
-	*bytes = high - low;
-	*is_pic = head.e_type == ET_DYN;
-	return true;
-}
-
-static int hex(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-static bool is_build_id(const char *text)
-{
-	size_t n = text ? strlen(text) : 0;
-
-	for (size_t i = 0; i < n; i++) {
-		if (hex(text[i]) < 0)
-			return false;
-	}
-	return n && n % 2 == 0;
-}
-
-static void add_module(struct fxt_ctf *c, const struct fxt_ctf_module *m, uint32_t thread, uint64_t at_ns)
-{
-	/* Without the file, it is at least as long as to its last function that is known. */
-	uint64_t bytes = (m->last | 4095) + 1;
-	struct fxt_text path = fxt_text_of(*m->path ? m->path : "?");
-	bool is_pic = true, has_id = is_build_id(m->build_id);
-	uint32_t stream = fxt_ctf_stream_of(c, thread);
-
-	read_file(m->path, &bytes, &is_pic);
-	fxt_ctf_begin_item(c, c->lttng[FXT_CTF_BIN_INFO], thread);
-	fxt_ctf_put_u64(&c->item, m->base);
-	fxt_ctf_put_u64(&c->item, bytes);
-	fxt_ctf_put_string(&c->item, &path);
-	fxt_ctf_put_u8(&c->item, is_pic);
-	fxt_ctf_put_u8(&c->item, has_id);
-	fxt_ctf_put_u8(&c->item, false);
-	fxt_ctf_end_item(c, stream, at_ns, FXT_CTF_ENDS_WITHIN, 1);
-	if (!has_id)
-		return;
-	fxt_ctf_begin_item(c, c->lttng[FXT_CTF_BUILD_ID], thread);
-	fxt_ctf_put_u64(&c->item, m->base);
-	fxt_ctf_put_u32(&c->item, (uint32_t)strlen(m->build_id) / 2);
-	for (const char *at = m->build_id; *at; at += 2)
-		fxt_ctf_put_u8(&c->item, (unsigned)(hex(at[0]) << 4 | hex(at[1])));
-	fxt_ctf_end_item(c, stream, at_ns, FXT_CTF_ENDS_WITHIN, 2);
-}
-
-void fxt_ctf_lttng_statedump(struct fxt_ctf *c)
-{
-	for (const struct fxt_slot *s = fxt_map_next(&c->provider_begins, NULL); s;
-	     s = fxt_map_next(&c->provider_begins, s)) {
-		uint64_t pid = c->reader->threads[s->value[1]].pid;
-		uint32_t thread = fxt_thread_of(c->reader, pid, pid);
-		uint32_t stream = fxt_ctf_stream_of(c, thread);
-
-		fxt_ctf_begin_item(c, c->lttng[FXT_CTF_STATEDUMP_START], thread);
-		fxt_ctf_end_item(c, stream, s->value[0], FXT_CTF_ENDS_WITHIN, 0);
-		for (size_t i = 0; i < c->module_count; i++) {
-			if (c->modules[i].path && c->modules[i].provider->index == s->a)
-				add_module(c, &c->modules[i], thread, s->value[0]);
-		}
-		fxt_ctf_begin_item(c, c->lttng[FXT_CTF_STATEDUMP_END], thread);
-		fxt_ctf_end_item(c, stream, s->value[0], FXT_CTF_ENDS_WITHIN, 3);
-	}
 }

@@ -42,10 +42,15 @@ static void put_trace(FILE *out, const struct fxt_ctf_directory *d)
 	      out);
 }
 
-static void put_environment(FILE *out, bool is_kernels)
+/* A host whose name is not told has that which every host has. */
+static void put_environment(FILE *out, const struct fxt_ctf *c, bool is_kernels)
 {
-	fputs("env {\n", out);
-	fprintf(out, "\thostname = \"localhost\";\n\tdomain = \"%s\";\n", is_kernels ? "kernel" : "ust");
+	const char *name = c->hostname ? c->hostname : "localhost";
+	struct fxt_text host = fxt_text_of(c->has_hosts ? "several" : name);
+
+	fputs("env {\n\thostname = \"", out);
+	fxt_ctf_put_quoted(out, &host);
+	fprintf(out, "\";\n\tdomain = \"%s\";\n", is_kernels ? "kernel" : "ust");
 	fprintf(out, "\ttracer_name = \"%s\";\n", is_kernels ? "lttng-modules" : "lttng-ust");
 	fputs("\ttracer_major = 2;\n\ttracer_minor = 13;\n\ttracer_patchlevel = 0;\n", out);
 	if (!is_kernels)
@@ -77,12 +82,14 @@ static void put_clock(FILE *out, const struct fxt_ctf *c)
 	      out);
 }
 
-static void put_stream(FILE *out, const struct fxt_ctf_directory *d, bool is_kernels)
+/* A stream of a processor says which one in each packet. */
+static void put_stream(FILE *out, const struct fxt_ctf_directory *d, unsigned class, bool is_kernels)
 {
-	fputs("stream {\n\tid = 0;\n\tpacket.context := struct {\n\t\ttime_t timestamp_begin;\n"
-	      "\t\ttime_t timestamp_end;\n\t\tuint64_t content_size;\n\t\tuint64_t packet_size;\n"
-	      "\t\tuint64_t packet_seq_num;\n\t\tuint64_t events_discarded;\n\t\tuint32_t cpu_id;\n\t};\n",
-	      out);
+	fprintf(out,
+		"stream {\n\tid = %u;\n\tpacket.context := struct {\n\t\ttime_t timestamp_begin;\n"
+		"\t\ttime_t timestamp_end;\n\t\tuint64_t content_size;\n\t\tuint64_t packet_size;\n"
+		"\t\tuint64_t packet_seq_num;\n\t\tuint64_t events_discarded;\n%s\t};\n",
+		class, is_kernels || class == FXT_CTF_OF_CPU ? "\t\tuint32_t cpu_id;\n" : "");
 	fprintf(out, "\tevent.header := struct {\n\t\t%s id;\n\t\ttime_t timestamp;\n\t};\n",
 		d->classes.count > UINT16_MAX ? "uint32_t" : "uint16_t");
 	if (!is_kernels)
@@ -90,17 +97,6 @@ static void put_stream(FILE *out, const struct fxt_ctf_directory *d, bool is_ker
 		      "\t\tstring _procname;\n\t\tpointer_t _ip;\n\t};\n",
 		      out);
 	fputs("};\n\n", out);
-}
-
-/* Appends the classes, which were written down when they were found. */
-static void put_classes(FILE *out, FILE *spool)
-{
-	char block[1 << 14];
-	size_t n;
-
-	rewind(spool);
-	while ((n = fread(block, 1, sizeof(block), spool)) > 0)
-		fwrite(block, 1, n, out);
 }
 
 int fxt_ctf_write_metadata(struct fxt_ctf *c, const struct fxt_ctf_directory *d)
@@ -116,11 +112,12 @@ int fxt_ctf_write_metadata(struct fxt_ctf *c, const struct fxt_ctf_directory *d)
 	fputs("/* CTF 1.8 */\n\n", out);
 	fputs(types, out);
 	put_trace(out, d);
-	put_environment(out, is_kernels);
+	put_environment(out, c, is_kernels);
 	put_clock(out, c);
-	put_stream(out, d, is_kernels);
-	put_classes(out, d->classes.spool);
-	ok = !ferror(d->classes.spool) && !ferror(out);
+	put_stream(out, d, FXT_CTF_OF_PROCESS, is_kernels);
+	if (!is_kernels)
+		put_stream(out, d, FXT_CTF_OF_CPU, false);
+	ok = fxt_ctf_classes_put(&d->classes, out) && !ferror(out);
 	if ((fclose(out) != 0 || !ok))
 		return errno ? errno : EIO;
 	return 0;

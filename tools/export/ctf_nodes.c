@@ -27,7 +27,7 @@ static uint32_t node_place(struct fxt_ctf *c, const struct fxt_provider *p, uint
 	s = fxt_map_put(&c->node_places, p->index, id, &fresh);
 	if (fresh) {
 		c->nodes = fxt_grow(c->nodes, &c->node_capacity, c->node_count + 1, sizeof(*c->nodes));
-		c->nodes[c->node_count++] = (struct fxt_ctf_node){0};
+		c->nodes[c->node_count++] = (struct fxt_ctf_node){.first_ns = UINT64_MAX};
 		s->value[0] = c->node_count;
 	}
 	return (uint32_t)s->value[0];
@@ -44,7 +44,8 @@ static uint32_t module_place(struct fxt_ctf *c, struct fxt_provider *p, uint64_t
 	if (fresh) {
 		c->modules =
 			fxt_grow(c->modules, &c->module_capacity, c->module_count + 1, sizeof(*c->modules));
-		c->modules[c->module_count++] = (struct fxt_ctf_module){.provider = p};
+		c->modules[c->module_count++] =
+			(struct fxt_ctf_module){.provider = p, .first_ns = UINT64_MAX};
 		s->value[0] = c->module_count;
 	}
 	return (uint32_t)s->value[0];
@@ -74,7 +75,7 @@ static void take_frame(struct fxt_ctf *c, const struct fxt_visit *v)
 	/* The record with the function's name says less of the rest. */
 	if (!place || (c->nodes[place - 1].module && !module))
 		return;
-	c->nodes[place - 1] = (struct fxt_ctf_node){parent, module, offset};
+	c->nodes[place - 1] = (struct fxt_ctf_node){parent, module, offset, c->nodes[place - 1].first_ns};
 	if (module && offset > c->modules[module - 1].last)
 		c->modules[module - 1].last = offset;
 }
@@ -89,9 +90,34 @@ void fxt_ctf_nodes_take(struct fxt_ctf *c, const struct fxt_visit *v)
 		take_module(c, v);
 }
 
-uint32_t fxt_ctf_node_of(struct fxt_ctf *c, const struct fxt_record *rec)
+uint32_t fxt_ctf_node_of(struct fxt_ctf *c, const struct fxt_visit *v)
 {
-	return node_place(c, rec->provider, fxt_argument_or(rec, "stack", 0));
+	uint32_t place = node_place(c, v->rec->provider, fxt_argument_or(v->rec, "stack", 0));
+
+	if (place && v->at_ns < c->nodes[place - 1].first_ns)
+		c->nodes[place - 1].first_ns = v->at_ns;
+	return place;
+}
+
+void fxt_ctf_nodes_finish(struct fxt_ctf *c)
+{
+	for (size_t i = 0; i < c->node_count; i++) {
+		uint64_t first_ns = c->nodes[i].first_ns;
+
+		/* Callers were there whenever what they called was. */
+		for (uint32_t at = (uint32_t)i + 1; at; at = c->nodes[at - 1].parent) {
+			struct fxt_ctf_node *n = &c->nodes[at - 1];
+
+			if (n->first_ns < first_ns)
+				break;
+			/* Nodes of a damaged trace may lead in a circle. */
+			if (n->first_ns == first_ns && at != i + 1)
+				break;
+			n->first_ns = first_ns;
+			if (n->module && first_ns < c->modules[n->module - 1].first_ns)
+				c->modules[n->module - 1].first_ns = first_ns;
+		}
+	}
 }
 
 /* A node has the address of the last byte of its call, and a return address is the next one. */

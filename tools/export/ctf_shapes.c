@@ -12,7 +12,12 @@
 #include "tools/common/hash.h"
 
 /* The key: kind, directory, category, name, and two words for each argument. */
-enum { MOST_WORDS = 4 + 2 * FXT_MAX_ARGS };
+enum { MOST_WORDS = 4 + 2 * FXT_MAX_ARGS, NAME_WORD = 3 };
+
+/* Readers search all classes for each one that they read: babeltrace2 takes half a minute for 80 000. So a
+ * directory has no more of them than these, as far as names go: records of further names share a class for
+ * each form, and have their names in a field. */
+enum { MOST_CLASSES_BY_NAME = 8192, MANY_NAMES = UINT32_MAX };
 
 struct entry {
 	struct fxt_ctf_shape shape;
@@ -77,7 +82,8 @@ static void add_constant(struct fxt_ctf_fields *f, const char *name, unsigned va
 }
 
 /* Adds what a record has beside its arguments. fxt_ctf_put_part() puts the same. */
-static void add_head(struct fxt_ctf_fields *f, enum fxt_ctf_kind kind, const struct fxt_record *rec)
+static void add_head(struct fxt_ctf_fields *f, enum fxt_ctf_kind kind, bool has_name,
+		     const struct fxt_record *rec)
 {
 	struct fxt_text label = fxt_text_of(kind_names[kind]);
 
@@ -120,6 +126,8 @@ static void add_head(struct fxt_ctf_fields *f, enum fxt_ctf_kind kind, const str
 	add_constant(f, "fxt_category", 0, &rec->category);
 	if (has_id(kind))
 		fxt_ctf_field(f, "uint64_t", "fxt_id");
+	if (has_name)
+		fxt_ctf_field(f, "string", "fxt_name");
 }
 
 static bool is_stack(const struct fxt_argument *a)
@@ -127,14 +135,43 @@ static bool is_stack(const struct fxt_argument *a)
 	return a->type == FXT_ARG_POINTER && fxt_text_is(&a->name, "stack");
 }
 
+/* Whether Trace Compass shows the argument of a counter: it takes whole numbers alone. */
+static bool is_counted(enum fxt_ctf_kind kind, const struct fxt_argument *a)
+{
+	return kind == FXT_CTF_COUNTER &&
+	       (a->type == FXT_ARG_INT32 || a->type == FXT_ARG_UINT32 || a->type == FXT_ARG_INT64 ||
+		a->type == FXT_ARG_UINT64 || a->type == FXT_ARG_KOID);
+}
+
+/* Adds what Trace Compass takes for the values of a counter: contexts of such names. */
+static void add_counted(struct fxt_ctf_fields *f, enum fxt_ctf_kind kind, bool has_name,
+			const struct fxt_record *rec)
+{
+	for (unsigned i = 0; i < rec->arg_count; i++) {
+		const struct fxt_argument *a = &rec->args[i];
+		struct fxt_text text;
+		char *name;
+
+		if (!is_counted(kind, a))
+			continue;
+		name = has_name ? fxt_format("perf_thread_%.*s", (int)a->name.bytes, a->name.text)
+				: fxt_format("perf_thread_%.*s_%.*s", (int)rec->name.bytes, rec->name.text,
+					     (int)a->name.bytes, a->name.text);
+		text = fxt_text_of(name);
+		fxt_ctf_field_text(f, fxt_ctf_type_of(a->type), &text);
+		free(name);
+	}
+}
+
 static void add_part(struct fxt_ctf_directory *d, enum fxt_ctf_kind kind,
 		     const struct fxt_record *rec, const char *suffix, struct fxt_ctf_part *part)
 {
-	struct fxt_ctf_fields f = {0};
+	struct fxt_ctf_fields f = {0}, context = {0};
 	struct fxt_text name = rec->name;
 	char *own = NULL;
 
-	add_head(&f, kind, rec);
+	add_head(&f, kind, part->has_name, rec);
+	add_counted(&context, kind, part->has_name, rec);
 	for (unsigned i = part->from; i < part->to; i++) {
 		const char *type = fxt_ctf_type_of(fxt_ctf_type(&rec->args[i]));
 
@@ -146,11 +183,13 @@ static void add_part(struct fxt_ctf_directory *d, enum fxt_ctf_kind kind,
 		fxt_ctf_field_sequence(&f, "pointer_t", "fxt_stack");
 	if (kind == FXT_CTF_BLOB || kind == FXT_CTF_LARGE_BLOB)
 		fxt_ctf_field_sequence(&f, "uint8_t", "fxt_data");
-	if (!is_event(kind)) {
-		own = fxt_format("fxt:%s", kind_names[kind]);
+	if (!is_event(kind) || part->has_name) {
+		own = part->has_name
+			      ? fxt_format("fxt:%.*s", (int)rec->category.bytes, rec->category.text)
+			      : fxt_format("fxt:%s", kind_names[kind]);
 		name = fxt_text_of(own);
 	}
-	part->class = fxt_ctf_class_add(&d->classes, &name, suffix, &f);
+	part->class = fxt_ctf_class_add(&d->classes, &name, suffix, context.count ? &context : NULL, &f);
 	free(own);
 }
 
@@ -187,12 +226,17 @@ static uint64_t address_of(struct fxt_ctf *c, const struct fxt_record *rec)
 	return s->value[0];
 }
 
-static void describe(struct fxt_ctf *c, enum fxt_ctf_kind kind, const struct fxt_visit *v,
+static bool is_call(enum fxt_ctf_kind kind)
+{
+	return kind == FXT_CTF_CALL || kind == FXT_CTF_CALL_BEGIN || kind == FXT_CTF_CALL_END;
+}
+
+static void describe(struct fxt_ctf *c, enum fxt_ctf_kind kind, bool has_name, const struct fxt_visit *v,
 		     struct fxt_ctf_shape *shape)
 {
 	struct fxt_ctf_directory *d = v->is_kernels ? &c->kernel : &c->ust;
-	bool is_call = kind == FXT_CTF_CALL || kind == FXT_CTF_CALL_BEGIN || kind == FXT_CTF_CALL_END;
 
+	shape->whole.has_name = shape->exit.has_name = has_name;
 	shape->whole.to = v->rec->arg_count;
 	if (kind == FXT_CTF_CALL) {
 		shape->whole.to = shape->exit.from = first_result(v->rec);
@@ -200,23 +244,36 @@ static void describe(struct fxt_ctf *c, enum fxt_ctf_kind kind, const struct fxt
 		add_part(d, kind, v->rec, "_exit", &shape->exit);
 	}
 	add_part(d, kind, v->rec,
-		 !is_call		    ? ""
+		 !is_call(kind)		    ? ""
 		 : kind == FXT_CTF_CALL_END ? "_exit"
 					    : "_entry",
 		 &shape->whole);
-	if (!is_call || v->is_kernels)
-		return;
-	shape->lttng = fxt_ctf_lttng_of(v->rec);
-	if (shape->lttng == FXT_CTF_FUNC_ENTRY)
-		shape->address = address_of(c, v->rec);
+}
+
+static struct entry *find(const struct fxt_ctf_shapes *shapes, const uint32_t *key, uint32_t words)
+{
+	struct entry *e;
+
+	HASH_FIND(hh, shapes->table, key, words * sizeof(*key), e);
+	return e;
+}
+
+static struct entry *make(struct fxt_ctf_shapes *shapes, const uint32_t *key, uint32_t words)
+{
+	struct entry *e = fxt_alloc(1, sizeof(*e) + words * sizeof(*key));
+
+	memcpy(e->key, key, words * sizeof(*key));
+	HASH_ADD_KEYPTR(hh, shapes->table, e->key, words * sizeof(*key), e);
+	return e;
 }
 
 const struct fxt_ctf_shape *fxt_ctf_shape_of(struct fxt_ctf *c, enum fxt_ctf_kind kind,
 					     const struct fxt_visit *v)
 {
+	const struct fxt_ctf_directory *d = v->is_kernels ? &c->kernel : &c->ust;
 	const struct fxt_record *rec = v->rec;
 	uint32_t key[MOST_WORDS], words = 0;
-	struct entry *e;
+	struct entry *e, *many = NULL;
 
 	key[words++] = kind;
 	key[words++] = v->is_kernels;
@@ -231,19 +288,38 @@ const struct fxt_ctf_shape *fxt_ctf_shape_of(struct fxt_ctf *c, enum fxt_ctf_kin
 		key[words++] = fxt_symbol(c->reader, &rec->args[i].name);
 		key[words++] = fxt_ctf_type(&rec->args[i]);
 	}
-	HASH_FIND(hh, c->shapes->table, key, words * sizeof(*key), e);
+	e = find(c->shapes, key, words);
+	if (!e && is_event(kind) && rec->name.bytes && d->classes.count >= MOST_CLASSES_BY_NAME) {
+		uint32_t name = key[NAME_WORD];
+
+		/* Its classes are those of all further names; its function is its own. */
+		key[NAME_WORD] = MANY_NAMES;
+		many = find(c->shapes, key, words);
+		if (!many) {
+			many = make(c->shapes, key, words);
+			describe(c, kind, true, v, &many->shape);
+		}
+		key[NAME_WORD] = name;
+	}
 	if (e)
 		return &e->shape;
-	e = fxt_alloc(1, sizeof(*e) + words * sizeof(*key));
-	memcpy(e->key, key, words * sizeof(*key));
-	describe(c, kind, v, &e->shape);
-	HASH_ADD_KEYPTR(hh, c->shapes->table, e->key, words * sizeof(*key), e);
+	e = make(c->shapes, key, words);
+	if (many)
+		e->shape = many->shape;
+	else
+		describe(c, kind, false, v, &e->shape);
+	if (is_call(kind) && !v->is_kernels) {
+		e->shape.lttng = fxt_ctf_lttng_of(rec);
+		if (e->shape.lttng == FXT_CTF_FUNC_ENTRY)
+			e->shape.address = address_of(c, rec);
+	}
 	return &e->shape;
 }
 
 /* -- Putting ----------------------------------------------------------------------------------------- */
 
-static void put_head(struct fxt_ctf_bytes *out, enum fxt_ctf_kind kind, const struct fxt_record *rec)
+static void put_head(struct fxt_ctf_bytes *out, enum fxt_ctf_kind kind, bool has_name,
+		     const struct fxt_record *rec)
 {
 	fxt_ctf_put_u8(out, kind);
 	fxt_ctf_put_u32(out, rec->provider->id);
@@ -281,6 +357,8 @@ static void put_head(struct fxt_ctf_bytes *out, enum fxt_ctf_kind kind, const st
 	fxt_ctf_put_u8(out, 0);
 	if (has_id(kind))
 		fxt_ctf_put_u64(out, rec->has_extra ? rec->extra : 0);
+	if (has_name)
+		fxt_ctf_put_string(out, &rec->name);
 }
 
 void fxt_ctf_put_part(struct fxt_ctf *c, enum fxt_ctf_kind kind, const struct fxt_visit *v,
@@ -288,7 +366,12 @@ void fxt_ctf_put_part(struct fxt_ctf *c, enum fxt_ctf_kind kind, const struct fx
 {
 	const struct fxt_record *rec = v->rec;
 
-	put_head(&c->item, kind, rec);
+	/* An event's own context stands before its fields. */
+	for (unsigned i = 0; i < rec->arg_count && kind == FXT_CTF_COUNTER; i++) {
+		if (is_counted(kind, &rec->args[i]))
+			fxt_ctf_put_argument(&c->item, &rec->args[i]);
+	}
+	put_head(&c->item, kind, part->has_name, rec);
 	for (unsigned i = part->from; i < part->to; i++)
 		fxt_ctf_put_argument(&c->item, &rec->args[i]);
 	if (kind == FXT_CTF_BLOB || kind == FXT_CTF_LARGE_BLOB) {

@@ -1,29 +1,25 @@
-/* Makes packets of the sorted items, one stream after another. See ctf.h.
- *
- * A packet ends at 256 KiB, and at both ends of each window in which events were lost, so that the reader
- * says exactly that window. The first packet has lost nothing, because readers cannot say since when it
- * would have. */
+/* Makes files of the sorted items, all of them at once: an event goes to the stream of the processor that its
+ * thread was on, if that is known, else to that of its process. See ctf.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "ctf.h"
-#include "ctf_packets.h"
+#include "ctf_file.h"
+#include "ctf_running.h"
 
-enum { PROGRESS_ITEMS = 1 << 17 };
+enum { PROGRESS_ITEMS = 1 << 17, CONTEXT_BYTES = 512 };
 
-/* The stream that is being written. */
-struct stream {
+struct streams {
 	struct fxt_ctf *c;
-	struct fxt_ctf_packets packets;
-	uint32_t number;
-	struct fxt_ctf_losses losses;
-	size_t window; /* the next one, or the present one if is_lossy */
-	bool is_lossy, is_open;
-	uint64_t owed; /* losses that no packet has counted yet */
+	struct fxt_ctf_file *of_process[FXT_CTF_MOST_STREAMS];
+	struct fxt_ctf_file *of_cpu[FXT_CTF_MOST_PROCESSORS], *of_kernel[FXT_CTF_MOST_PROCESSORS];
+	struct fxt_ctf_running running;
+	int error;
 };
 
 /* -- Contexts ---------------------------------------------------------------------------------------- */
@@ -58,151 +54,129 @@ static void make_context(struct fxt_ctf *c, uint32_t thread)
 	c->context_bytes[thread] = out.count;
 }
 
-static void put_context(struct stream *s, const struct fxt_ctf_item *item)
+static void put_context(struct fxt_ctf *c, struct fxt_ctf_bytes *out, const struct fxt_ctf_item *item)
 {
-	struct fxt_ctf *c = s->c;
-	struct fxt_ctf_bytes *out = &s->packets.packet;
-
-	if (s->number >= FXT_CTF_KERNEL)
-		return;
 	if (!c->contexts[item->thread])
 		make_context(c, item->thread);
 	fxt_ctf_put(out, c->contexts[item->thread], c->context_bytes[item->thread]);
 	fxt_ctf_put_u64(out, item->node ? fxt_ctf_node_address(c, item->node) : 0);
 }
 
-/* -- Packets ----------------------------------------------------------------------------------------- */
-
-static void end_packet(struct stream *s, uint64_t at_ns)
-{
-	if (!fxt_ctf_packets_is_open(&s->packets))
-		return;
-	/* What the first packet would count is counted by the next one. */
-	fxt_ctf_packets_end(&s->packets, at_ns, s->packets.count ? s->owed : 0);
-	if (s->packets.count > 1)
-		s->owed = 0;
-}
-
-/* Writes an empty packet that has lost nothing, if there is none yet. */
-static void begin_stream(struct stream *s, uint64_t at_ns)
-{
-	if (s->packets.count || fxt_ctf_packets_is_open(&s->packets))
-		return;
-	fxt_ctf_packets_begin(&s->packets, at_ns);
-	fxt_ctf_packets_end(&s->packets, at_ns, 0);
-	s->owed = s->losses.overwritten;
-}
-
-/* Ends and begins packets where windows of losses begin and end, up to this time. */
-static void pass_windows(struct stream *s, uint64_t at_ns)
-{
-	while (s->window < s->losses.count) {
-		const struct fxt_ctf_loss *w = &s->losses.windows[s->window];
-
-		if (!s->is_lossy) {
-			if (at_ns < w->from_ns)
-				return;
-			begin_stream(s, w->from_ns);
-			end_packet(s, w->from_ns);
-			fxt_ctf_packets_begin(&s->packets, w->from_ns);
-			s->is_lossy = true;
-		}
-		if (at_ns <= w->to_ns)
-			return;
-		/* A long window may have been cut where its packet was full. */
-		fxt_ctf_packets_begin(&s->packets, w->from_ns);
-		s->owed += w->events;
-		end_packet(s, w->to_ns);
-		s->is_lossy = false;
-		s->window++;
-	}
-}
-
-static void put_event(struct stream *s, const struct fxt_sorter_item *sorted)
-{
-	struct fxt_ctf_packets *p = &s->packets;
-	uint64_t at_ns = sorted->key.time > s->c->first_ns ? sorted->key.time : s->c->first_ns;
-	struct fxt_ctf_item item;
-	const unsigned char *fields = sorted->data + sizeof(item);
-	size_t bytes = sorted->key.bytes - sizeof(item);
-
-	memcpy(&item, sorted->data, sizeof(item));
-	pass_windows(s, at_ns);
-	begin_stream(s, at_ns);
-	if (p->packet.count + bytes + 128 > (s->is_lossy ? FXT_CTF_LONG_PACKET_BYTES : FXT_CTF_PACKET_BYTES))
-		end_packet(s, 0);
-	fxt_ctf_packets_event(p, at_ns, item.class);
-	put_context(s, &item);
-	if (item.late >= FXT_CTF_SWITCH)
-		fxt_ctf_kernel_put(s->c, &p->packet, &item, fields, bytes, p->cpu);
-	else
-		fxt_ctf_put(&p->packet, fields, bytes);
-	if (item.late == FXT_CTF_STACK)
-		fxt_ctf_put_stack(s->c, &p->packet, item.node);
-}
-
 /* -- Streams ----------------------------------------------------------------------------------------- */
 
-static bool open_stream(struct stream *s, uint32_t number)
+static struct fxt_ctf_file *reach(struct streams *s, struct fxt_ctf_file **place,
+				  enum fxt_ctf_stream_class class, uint32_t number)
 {
-	bool is_kernels = number >= FXT_CTF_KERNEL;
-	const struct fxt_ctf_directory *d = is_kernels ? &s->c->kernel : &s->c->ust;
-	uint32_t cpu = is_kernels ? number - FXT_CTF_KERNEL : 0;
-	char *path = fxt_format("%s/%s_%u", d->path, is_kernels ? "channel0" : "stream",
-				is_kernels ? cpu : number);
-
-	s->number = number;
-	s->window = 0;
-	s->is_lossy = false;
-	s->owed = 0;
-	memcpy(s->packets.uuid, d->uuid, sizeof(d->uuid));
-	s->packets.is_wide = d->classes.count > UINT16_MAX;
-	fxt_ctf_losses_find(s->c, number, &s->losses);
-	s->is_open = fxt_ctf_packets_open(&s->packets, path, is_kernels ? cpu : number, cpu);
-	free(path);
-	return s->is_open;
+	if (!*place)
+		*place = fxt_ctf_file_open(s->c, class, number, &s->error);
+	return *place;
 }
 
-static void close_stream(struct stream *s)
+/* Returns the stream of an event of a program; NULL: the file could not be made. There is one of the process
+ * in any case, because that is where its losses are told. */
+static struct fxt_ctf_file *of_program(struct streams *s, uint32_t stream, uint32_t thread, uint64_t at_ns,
+				       uint32_t class)
 {
-	if (!s->is_open)
+	struct fxt_ctf_file *own = reach(s, &s->of_process[stream], FXT_CTF_OF_PROCESS, stream);
+	int32_t cpu = stream == FXT_CTF_OWN_STREAM ? -1 : fxt_ctf_running_cpu(&s->running, thread, at_ns);
+
+	fxt_ctf_class_use(&s->c->ust.classes, class, cpu >= 0);
+	return cpu < 0 ? own : reach(s, &s->of_cpu[cpu], FXT_CTF_OF_CPU, (uint32_t)cpu);
+}
+
+/* Returns the stream of an event of the kernel. What a thread did is told by the processor that it was on. */
+static struct fxt_ctf_file *of_kernel(struct streams *s, uint32_t stream, uint32_t thread, uint64_t at_ns)
+{
+	uint32_t cpu = stream - FXT_CTF_KERNEL;
+
+	if (stream == FXT_CTF_KERNEL_OF_THREAD) {
+		int32_t known = fxt_ctf_running_cpu(&s->running, thread, at_ns);
+
+		cpu = known < 0 ? 0 : (uint32_t)known;
+	}
+	return reach(s, &s->of_kernel[cpu], FXT_CTF_OF_KERNEL, cpu);
+}
+
+static void put_event(struct streams *s, const struct fxt_sorter_item *sorted)
+{
+	struct fxt_ctf *c = s->c;
+	uint64_t at_ns = sorted->key.time > c->first_ns ? sorted->key.time : c->first_ns;
+	const unsigned char *fields = sorted->data + sizeof(struct fxt_ctf_item);
+	size_t bytes = sorted->key.bytes - sizeof(struct fxt_ctf_item);
+	bool is_kernels = sorted->key.stream >= FXT_CTF_KERNEL;
+	struct fxt_ctf_item item;
+	struct fxt_ctf_file *f;
+	struct fxt_ctf_bytes *out;
+
+	memcpy(&item, sorted->data, sizeof(item));
+	if (item.late == FXT_CTF_SWITCHES_LOST) {
+		fxt_ctf_running_forget(&s->running);
 		return;
-	pass_windows(s, UINT64_MAX);
-	end_packet(s, 0);
-	s->owed += s->losses.rest;
-	fxt_ctf_packets_begin(&s->packets, s->packets.last_ns);
-	end_packet(s, 0);
-	fxt_ctf_packets_close(&s->packets);
-	s->c->discarded += s->packets.discarded;
-	free(s->losses.windows);
-	s->is_open = false;
+	}
+	f = is_kernels ? of_kernel(s, sorted->key.stream, item.thread, at_ns)
+		       : of_program(s, sorted->key.stream, item.thread, at_ns, item.class);
+	if (!f)
+		return;
+	fxt_ctf_file_event(f, at_ns, item.class, bytes + CONTEXT_BYTES);
+	out = &f->packets.packet;
+	if (!is_kernels)
+		put_context(c, out, &item);
+	if (item.late >= FXT_CTF_SWITCH)
+		fxt_ctf_kernel_put(c, out, &item, fields, bytes, (uint32_t)f->packets.cpu, &s->running);
+	else
+		fxt_ctf_put(out, fields, bytes);
+	if (item.late == FXT_CTF_STACK)
+		fxt_ctf_put_stack(c, out, item.node);
+	if (f->packets.error)
+		s->error = f->packets.error;
+}
+
+static void close_files(struct streams *s, struct fxt_ctf_file **files, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		s->c->discarded += files[i] ? fxt_ctf_file_close(files[i], &s->error) : 0;
+}
+
+/* All files are open at a time. */
+static void allow_files(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 int fxt_ctf_write_streams(struct fxt_ctf *c)
 {
-	struct stream s = {.c = c, .packets = {.fd = -1}};
+	struct streams *s;
 	struct fxt_sorter_item item;
 	uint64_t done = 0;
+	int error;
 
 	if (!fxt_sorter_turn(&c->sorter))
 		return c->sorter.error;
+	allow_files();
+	s = fxt_alloc(1, sizeof(*s));
+	s->c = c;
 	c->contexts = fxt_alloc(c->reader->thread_count, sizeof(*c->contexts));
 	c->context_bytes = fxt_alloc(c->reader->thread_count, sizeof(*c->context_bytes));
-	while (!s.packets.error && fxt_sorter_next(&c->sorter, &item)) {
-		if (!s.is_open || item.key.stream != s.number) {
-			close_stream(&s);
-			if (!open_stream(&s, item.key.stream))
-				break;
-		}
-		put_event(&s, &item);
+	fxt_ctf_running_begin(&s->running, c);
+	while (!s->error && fxt_sorter_next(&c->sorter, &item)) {
+		put_event(s, &item);
 		if (++done % PROGRESS_ITEMS == 0)
 			fxt_ctf_progress(c, c->item_count + done, 2 * c->item_count);
 	}
-	close_stream(&s);
+	close_files(s, s->of_process, FXT_CTF_MOST_STREAMS);
+	close_files(s, s->of_cpu, FXT_CTF_MOST_PROCESSORS);
+	close_files(s, s->of_kernel, FXT_CTF_MOST_PROCESSORS);
 	for (size_t i = 0; i < c->reader->thread_count; i++)
 		free(c->contexts[i]);
 	free(c->contexts);
 	free(c->context_bytes);
-	free(s.packets.packet.data);
-	return s.packets.error ? s.packets.error : c->sorter.error;
+	fxt_ctf_running_free(&s->running);
+	error = s->error ? s->error : c->sorter.error;
+	free(s);
+	return error;
 }

@@ -44,7 +44,7 @@ static void add(struct fxt_ctf *c, enum fxt_ctf_kind kind, const struct fxt_visi
 	fxt_ctf_begin_item(c, part->class, v->rec->thread);
 	if (part->has_stack) {
 		fxt_ctf_item(c)->late = FXT_CTF_STACK;
-		fxt_ctf_item(c)->node = fxt_ctf_node_of(c, v->rec);
+		fxt_ctf_item(c)->node = fxt_ctf_node_of(c, v);
 	}
 	fxt_ctf_put_part(c, kind, v, part);
 	fxt_ctf_end_item(c, stream_of(c, v), at_ns, rank, tie);
@@ -123,8 +123,10 @@ static void take_moment(void *context, const struct fxt_visit *v)
 	fxt_ctf_losses_take(c, v);
 	if (v->is_kernels)
 		fxt_ctf_kernel_moment(c, v);
-	else if (v->rec->subtype == FXT_EVENT_ASYNC_BEGIN)
+	else if (v->rec->subtype == FXT_EVENT_ASYNC_BEGIN || v->rec->subtype == FXT_EVENT_ASYNC_END)
 		fxt_ctf_kernel_birth(c, v);
+	else if (v->rec->subtype == FXT_EVENT_INSTANT)
+		fxt_ctf_modules_load(c, v);
 }
 
 static void take_switch(void *context, const struct fxt_visit *v)
@@ -201,11 +203,25 @@ static void take_thread(void *context, const struct fxt_visit *v)
 			   : nobody(c));
 }
 
+/* The record that ties the clock to the time of day has the name of the host. */
+static void note_host(struct fxt_ctf *c, const struct fxt_visit *v)
+{
+	const struct fxt_text *host = fxt_argument_text(v->rec, "host");
+
+	if (v->rec->subtype != FXT_OBJECT_CLOCK || !host || !host->bytes)
+		return;
+	if (!c->hostname)
+		c->hostname = fxt_format("%.*s", (int)host->bytes, host->text);
+	else if (!fxt_text_is(host, c->hostname))
+		c->has_hosts = true;
+}
+
 static void take_other_object(void *context, const struct fxt_visit *v)
 {
 	struct fxt_ctf *c = context;
 
 	fxt_wall_clock_take(&c->clock, c->reader, v->rec);
+	note_host(c, v);
 	take_other(c, FXT_CTF_OTHER_OBJECT, v, nobody(c));
 }
 

@@ -34,10 +34,10 @@ struct fxt_sorter_part {
 
 static inline bool earlier(const struct fxt_sorter_key *a, const struct fxt_sorter_key *b)
 {
-	if (a->stream != b->stream)
-		return a->stream < b->stream;
 	if (a->time != b->time)
 		return a->time < b->time;
+	if (a->stream != b->stream)
+		return a->stream < b->stream;
 	return a->tie < b->tie;
 }
 

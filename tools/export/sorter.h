@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The order is by stream, then by time, then by `tie`. */
+/* The order is by time, then by stream, then by `tie`. */
 struct fxt_sorter_key {
 	uint64_t time, tie;
 	uint32_t stream;

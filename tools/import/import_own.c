@@ -308,8 +308,14 @@ static void take(struct fxt_import_events *e, int kind, struct fxt_import_thread
 	bool is_entry = false,
 	     is_call = fxt_event_bounds_call((uint64_t)kind) || kind == FXT_EVENT_DURATION_COMPLETE;
 	char *name = is_call ? call_name(event_name, &is_entry) : fxt_strdup(event_name);
+	/* A class of many names has it in a field. */
+	const char *own = fxt_import_string(payload, "fxt_name");
 	uint64_t id = 0;
 
+	if (own) {
+		free(name);
+		name = fxt_strdup(own);
+	}
 	fxt_import_u64(payload, "fxt_id", &id);
 	fxt_import_calls_at(&e->own->calls, &e->out, t, ns);
 	if (kind == FXT_EVENT_DURATION_COMPLETE && is_entry)
