@@ -716,6 +716,14 @@ compare: all tests/list_calls$(EXEEXT) tests/compare/libcount.so
 CLEANFILES += tests/compare/libcount.so
 EXTRA_DIST += $(COMPARE_FILES) docs/agreement.md
 
+# -- CTF directories of many traces against babeltrace2: docs/ctf.md --------------------------------
+
+.PHONY: ctf-proof
+ctf-proof: all $(check_PROGRAMS)
+	@$(TEST_EXPORTS) exec bash $(srcdir)/tests/e2e/ctf_proof.sh
+
+EXTRA_DIST += tests/e2e/ctf_proof.sh
+
 # -- Fuzzing the reader: CONTRIBUTING.md says how to run what this builds ----------------------------
 
 FUZZ_FILES = tests/fuzz/fuzz_reader.c $(TOOLS_SOURCES) $(PERFETTO_MADE) $(WRITER_SOURCES)

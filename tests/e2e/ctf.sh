@@ -157,6 +157,18 @@ converted merged.fxt merged
 if "$FXT" record -q --compress -o packed.fxt.zst -- ls >/dev/null 2>&1; then
 	converted packed.fxt.zst packed
 fi
+# The name of a packed trace is that of the trace.
+gzip -c run.fxt >gzipped.fxt.gz
+"$FXT" convert -q --to=ctf gzipped.fxt.gz || fail "gzipped.fxt.gz: exit status $?"
+same_some "a packed trace: metadata" run.ctf/ust/metadata gzipped.ctf/ust/metadata
+# A CTF directory is a trace too, if fxt reads such.
+if "$FXT" convert -q --to=ctf -o again.ctf run.ctf 2>refusal; then
+	babeltrace2 again.ctf 2>said >/dev/null
+	is "a CTF directory, converted once more: what babeltrace2 says" "" "$(cat said)"
+	ctf metadata again.ctf >views
+else
+	grep -q 'built without libbabeltrace2' refusal || fail "a CTF directory: $(cat refusal)"
+fi
 python3 -c 'import sys; sys.path.insert(0, sys.argv[1]); import hostile
 sys.stdout.buffer.write(hostile.HEAD)' "$abs_top_srcdir/tests/e2e" >none.fxt
 converted none.fxt none

@@ -81,11 +81,10 @@ refused()
 	is "$what: files" "$before" "$(ls -A)"
 }
 
-# fuzzed FILE SEED: damages a copy of the trace, which is converted to what can be read, or refused.
+# fuzzed FILE SEED: damages a copy of the trace, which is converted to what can be read, or refused. Sets
+# $status.
 fuzzed()
 {
-	local status
-
 	python3 - "$1" bad.fxt "$2" <<'END'
 import random, sys
 rnd, data = random.Random(int(sys.argv[3])), bytearray(open(sys.argv[1], "rb").read())

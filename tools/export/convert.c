@@ -170,12 +170,12 @@ static int write_apart(const struct fxt_trace_file *file, const struct fxt_expor
 /* Returns the trace's name with the suffix of the form in place of its own. */
 static char *default_output(const char *trace, const struct fxt_export_form *form)
 {
-	static const char *const suffixes[] = {".zst", ".fxt"};
+	static const char *const suffixes[] = {".zst", ".gz", ".fxt"};
 	size_t bytes = strlen(trace);
 
 	while (bytes > 1 && trace[bytes - 1] == '/')
 		bytes--;
-	for (int i = 0; i < 2; i++) {
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
 		size_t suffix = strlen(suffixes[i]);
 
 		if (bytes > suffix && memcmp(trace + bytes - suffix, suffixes[i], suffix) == 0)
