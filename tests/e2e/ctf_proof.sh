@@ -243,15 +243,18 @@ some()
 
 packets()
 {
-	local name done=0
+	local i
 
-	for name in $(some); do
-		rm -rf gone
-		"$FXT" convert -q --to=ctf -o gone "$name.fxt" 2>err || fail "$name: $(cat err)"
+	# Of many packets, so that most of each stream is left.
+	for i in 1 2 3 4 5 6 7 8 9 10; do
+		rm -rf gone gone.fxt
+		"$FXT" record -q -o gone.fxt -- "$apps/count_calls" locks $((1 + i % 4)) \
+			$((2000 + $(random_below 4000))) >out 2>&1 || fail "packets: exit status $?"
+		"$FXT" convert -q --to=ctf -o gone gone.fxt 2>err || fail "gone.fxt: $(cat err)"
+		# What has too few packets keeps them: ctf.py takes none of a stream's first and last.
 		without_packets gone
-		done=$((done + 1))
 	done
-	say "packets: of $done traces one packet of each stream was taken out"
+	say "packets: of 10 traces one packet of each stream was taken out"
 }
 
 reading()
