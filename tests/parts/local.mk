@@ -16,6 +16,7 @@ PART_TESTS = \
 	tests/parts/check_lanes \
 	tests/parts/check_losses \
 	tests/parts/check_memory \
+	tests/parts/check_modules \
 	tests/parts/check_names \
 	tests/parts/check_parent_ends \
 	tests/parts/check_parents \
@@ -50,6 +51,9 @@ tests_parts_check_memory_SOURCES = tests/parts/check_memory.c agent/arrows/async
 	agent/objects/block_table.c agent/objects/blocks.c agent/objects/label_text.c \
 	agent/objects/memory_life.c $(PART_FILES)
 tests_parts_check_memory_CPPFLAGS = $(PART_CPPFLAGS)
+tests_parts_check_modules_SOURCES = tests/parts/check_modules.c agent/base/growing_table.c \
+	agent/stacks/code.c agent/stacks/code_module.c agent/stacks/load_number.c tests/suite.h
+tests_parts_check_modules_CPPFLAGS = $(PART_CPPFLAGS)
 tests_parts_check_names_SOURCES = tests/parts/check_names.c agent/base/growing_table.c \
 	agent/emit/held_locks.c agent/objects/label.c agent/objects/label_owed.c \
 	agent/objects/label_table.c agent/objects/label_text.c $(PART_FILES)
