@@ -21,6 +21,7 @@ UNIT_TESTS = \
 	tests/check_mappings \
 	tests/check_module \
 	tests/check_owed \
+	tests/check_own_files \
 	tests/check_place \
 	tests/check_process_stat \
 	tests/check_refused \
@@ -76,6 +77,10 @@ tests_check_task_life_SOURCES = tests/check_task_life.c agent/arrows/task_life.c
 tests_check_task_life_CPPFLAGS = $(FXT_CPPFLAGS) -DFXT_CHECKING
 # These answer the writer's system calls themselves.
 SYSCALLS_CPPFLAGS = $(AM_CPPFLAGS) -DFXT_SYSCALL_ELSEWHERE
+tests_check_own_files_SOURCES = tests/check_own_files.c tests/syscalls_fixture.h tests/buffer_fixture.h \
+	tests/apps/random.h tests/apps/unseen.h $(WRITER_SOURCES)
+tests_check_own_files_CPPFLAGS = $(SYSCALLS_CPPFLAGS)
+tests_check_own_files_LDADD = $(CHECK_LIBS)
 tests_check_refused_SOURCES = tests/check_refused.c tests/syscalls_fixture.h tests/buffer_fixture.h \
 	tests/apps/random.h tests/apps/unseen.h $(WRITER_SOURCES)
 tests_check_refused_CPPFLAGS = $(SYSCALLS_CPPFLAGS)
