@@ -22,6 +22,7 @@ PART_TESTS = \
 	tests/parts/check_parents \
 	tests/parts/check_requests \
 	tests/parts/check_sample \
+	tests/parts/check_shared_chunks \
 	tests/parts/check_stack_walk \
 	tests/parts/check_text \
 	tests/parts/check_trace_file \
@@ -83,6 +84,9 @@ tests_parts_check_parents_SOURCES = tests/parts/check_parents.c tests/parts/pare
 tests_parts_check_parents_CPPFLAGS = $(PART_CPPFLAGS)
 tests_parts_check_sample_SOURCES = tests/parts/check_sample.c $(PART_FILES)
 tests_parts_check_sample_CPPFLAGS = $(PART_CPPFLAGS)
+tests_parts_check_shared_chunks_SOURCES = tests/parts/check_shared_chunks.c \
+	agent/base/growing_table.c agent/emit/counter.c $(PART_FILES)
+tests_parts_check_shared_chunks_CPPFLAGS = $(PART_CPPFLAGS)
 tests_parts_check_turns_SOURCES = tests/parts/check_turns.c tests/parts/turns_fixture.h $(PART_FILES)
 tests_parts_check_turns_CPPFLAGS = $(PART_CPPFLAGS)
 tests_parts_check_call_ends_SOURCES = tests/parts/check_call_ends.c tests/parts/calls_fixture.h $(PART_FILES)
