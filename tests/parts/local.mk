@@ -25,6 +25,7 @@ PART_TESTS = \
 	tests/parts/check_shared_chunks \
 	tests/parts/check_stack_walk \
 	tests/parts/check_text \
+	tests/parts/check_thread_life \
 	tests/parts/check_trace_file \
 	tests/parts/check_turn_waits \
 	tests/parts/check_turns \
@@ -94,6 +95,8 @@ tests_parts_check_call_ends_CPPFLAGS = $(PART_CPPFLAGS)
 tests_parts_check_turn_waits_SOURCES = tests/parts/check_turn_waits.c tests/parts/turns_fixture.h \
 	$(PART_FILES)
 tests_parts_check_turn_waits_CPPFLAGS = $(PART_CPPFLAGS)
+tests_parts_check_thread_life_SOURCES = tests/parts/check_thread_life.c agent/emit/counter.c $(PART_FILES)
+tests_parts_check_thread_life_CPPFLAGS = $(PART_CPPFLAGS)
 tests_parts_check_trace_file_SOURCES = tests/parts/check_trace_file.c agent/emit/counter.c $(PART_FILES)
 tests_parts_check_trace_file_CPPFLAGS = $(PART_CPPFLAGS)
 endif
