@@ -12,6 +12,7 @@ PART_TESTS = \
 	tests/parts/check_explain \
 	tests/parts/check_filtered \
 	tests/parts/check_function_calls \
+	tests/parts/check_function_table \
 	tests/parts/check_held \
 	tests/parts/check_lanes \
 	tests/parts/check_losses \
@@ -95,6 +96,8 @@ tests_parts_check_call_ends_CPPFLAGS = $(PART_CPPFLAGS)
 tests_parts_check_turn_waits_SOURCES = tests/parts/check_turn_waits.c tests/parts/turns_fixture.h \
 	$(PART_FILES)
 tests_parts_check_turn_waits_CPPFLAGS = $(PART_CPPFLAGS)
+tests_parts_check_function_table_SOURCES = tests/parts/check_function_table.c $(PART_FILES)
+tests_parts_check_function_table_CPPFLAGS = $(PART_CPPFLAGS)
 tests_parts_check_thread_life_SOURCES = tests/parts/check_thread_life.c agent/emit/counter.c $(PART_FILES)
 tests_parts_check_thread_life_CPPFLAGS = $(PART_CPPFLAGS)
 tests_parts_check_trace_file_SOURCES = tests/parts/check_trace_file.c agent/emit/counter.c $(PART_FILES)
