@@ -9,7 +9,8 @@
 #include "suite.h"
 #include "syscalls_fixture.h"
 
-enum { ROUNDS = 3000, HIGH = 1000, USUAL = 1024, HIGHEST = 4096, STEP = 1024, NEAR = 16, NAMES = 1000, FDS = 20000 };
+enum { ROUNDS = 3000, HIGH = 1000, USUAL = 1024, HIGHEST = 4096, STEP = 1024, NEAR = 16,
+	NAMES = 1000, FDS = 20000 };
 
 static struct rlimit limit;             /* as the kernel has it */
 static int limit_sets, set_refused;     /* which of the calls that set it fails */
@@ -188,6 +189,7 @@ static void name_of(char *name, const char *stem, const char *suffix, unsigned a
 /* A name that is taken gets a number, up to 999. */
 START_TEST(names)
 {
+	static const long nameless_results[] = {-EOPNOTSUPP, -EISDIR, -EINVAL, -EACCES, 9};
 	static const char *const suffixes[] = {".fxt", ".trace", "", ".fx", "t.fxt"};
 	char stem[300], right[FXT_PATH_BYTES], name[FXT_PATH_BYTES];
 	unsigned round;
@@ -216,7 +218,7 @@ START_TEST(names)
 		if (way == 0) {
 			has_proc = random_below(2);
 			/* A file system that knows no such files, or refuses one. */
-			name_error = (const long[]){-EOPNOTSUPP, -EISDIR, -EINVAL, -EACCES, 9}[random_below(5)];
+			name_error = nameless_results[random_below(5)];
 			error = fxt_file_open(name, &nameless);
 			if (has_proc && (name_error == -EACCES || name_error == 9)) {
 				ck_assert_int_eq(error, name_error);

@@ -435,8 +435,8 @@ START_TEST(refused)
 			left = now_left;
 		}
 		/* What was appended to a file that was rewritten stays mapped. */
-		ck_assert_msg(was_rewritten || now_left <= left, "%zu pages are mapped, not %zu: %s", now_left,
-			      left, refusal());
+		ck_assert_msg(was_rewritten || now_left <= left, "%zu pages are mapped, not %zu: %s",
+			      now_left, left, refusal());
 	}
 	ck_assert_uint_gt(count, 30);
 }

@@ -307,7 +307,8 @@ static void look(void)
 	ck_assert_int_eq(fxt_managed_is_gone(&buffer), is_dead());
 	ck_assert_int_eq(fxt_managed_is_saving(&buffer),
 			 buffer.managed && !is_over() && !(buffer.manager_word && is_dead()) &&
-				 model.saved_wraps != model.pass && buffer.header->saves == buffer.asked_saves);
+				 model.saved_wraps != model.pass &&
+				 buffer.header->saves == buffer.asked_saves);
 }
 
 /* Something happens that the buffer has not been told of. */

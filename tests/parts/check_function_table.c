@@ -219,7 +219,9 @@ static void look_for(unsigned i)
 	uintptr_t address = address_of(i);
 	unsigned asked = names_asked, cut = part.lost[FXT_LOSS_UNNAMED], way = (unsigned)random_below(4);
 	const struct fxt_function *found = NULL;
-	bool was_known = s->entry && !s->is_gone, is_same = s->entry && s->is_gone && s->known_name == s->name;
+	bool was_known = s->entry && !s->is_gone;
+	bool is_same = s->entry && s->is_gone && s->known_name == s->name;
+	uint64_t names;
 	size_t bytes = 0;
 
 	if (way == 0)
@@ -229,9 +231,8 @@ static void look_for(unsigned i)
 	else if (way == 2)
 		fxt_function_find_slow(address), found = fxt_function_find(address);
 	else
-		EXPECT(fxt_function_names(address) == (found = fxt_function_find(address),
-			found ? fxt_function_names_in(found, FXT_BIT_function) : FXT_FUNCTION_UNNAMED(address)));
-	EXPECT(found);
+		names = fxt_function_names(address), found = fxt_function_find(address);
+	EXPECT(found && (way < 3 || names == fxt_function_names_in(found, FXT_BIT_function)));
 	if (was_known) {
 		EXPECT(found->name == s->known_name && found->index == s->index);
 		EXPECT(names_asked == asked);
@@ -419,6 +420,7 @@ END_TEST
 START_TEST(forked)
 {
 	uint32_t own[4];
+	size_t home;
 	size_t slot = 0;
 
 	begin(FEW);
@@ -436,7 +438,8 @@ START_TEST(forked)
 	look_for(1);
 	EXPECT(names_asked >= 4);
 	/* The table that was used before is empty as well. */
-	EXPECT(table_count < 2 || !tables[1].entries[fxt_function_slot(address_of(1)) & (tables[1].count - 1)].address);
+	home = fxt_function_slot(address_of(1)) & (tables[1].count - 1);
+	EXPECT(table_count < 2 || !tables[1].entries[home].address);
 }
 END_TEST
 

@@ -223,7 +223,8 @@ static void begin(void)
 	for (i = 2; i < BEGUN_WITH; i++)
 		new_object(++loads);
 	fxt_load_numbers_start();
-	memory = mmap(NULL, PLACES * PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	memory = mmap(NULL, PLACES * PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		      0);
 	for (i = 0; i < PLACES; i++) {
 		world[i].low = memory + i * PAGES * PAGE;
 		world[i].high = world[i].low + PAGES * PAGE - 100;

@@ -105,6 +105,11 @@ static void setup(void)
 	asked = mapped = mapped_states = 0;
 }
 
+static void teardown(void)
+{
+	EXPECT(fxt_signals == FXT_SIGNALS_OPEN && !fxt_threads.lock.taken);
+}
+
 /* Gives a thread a state, as thread.c does. */
 static struct fxt_thread *begin(uint32_t tid)
 {
@@ -534,7 +539,7 @@ int main(void)
 	TCase *test = tcase_create("shared chunks");
 
 	tcase_set_timeout(test, 60);
-	tcase_add_checked_fixture(test, setup, NULL);
+	tcase_add_checked_fixture(test, setup, teardown);
 	tcase_add_test(test, own_states);
 	tcase_add_test(test, few_looks);
 	tcase_add_test(test, reserved);

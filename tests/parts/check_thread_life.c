@@ -256,6 +256,11 @@ static void setup(void)
 	*asked = 0;
 }
 
+static void teardown(void)
+{
+	EXPECT(fxt_signals != FXT_SIGNALS_BLOCKED && !fxt_threads.lock.taken);
+}
+
 #define BEGIN_LIFE "number;deep;explain;texts;"
 #define READY "shape;put;page;name;"
 
@@ -459,8 +464,8 @@ START_TEST(dropped)
 
 		thread->last_ns++;
 		fxt_thread_dropped(thread, FXT_LOSS_ROOM);
-		sprintf(right, "thread 1 is 70/5007\ncounter agent:dropped @%u t1 records=%uul #5007\n", 2000 + i,
-			5 + i);
+		sprintf(right, "thread 1 is 70/5007\ncounter agent:dropped @%u t1 records=%uul #5007\n",
+			2000 + i, 5 + i);
 		ck_assert_str_eq(page_text(thread->pages.list[0]), right);
 		ASKED("lost room;");
 	}
@@ -687,7 +692,7 @@ int main(void)
 {
 	TCase *test = tcase_create("thread life");
 
-	tcase_add_checked_fixture(test, setup, NULL);
+	tcase_add_checked_fixture(test, setup, teardown);
 	tcase_add_loop_test(test, begins, 0, 4);
 	tcase_add_test(test, refused);
 	tcase_add_test(test, barred_thread);
