@@ -228,6 +228,48 @@ START_TEST(few_looks)
 }
 END_TEST
 
+/* Numbers that are 4096 apart have one place. The first 1024 states are searched for the others. */
+START_TEST(same_places)
+{
+	enum { COUNT = 1100, APART = 1 << 12, SEARCHED = 1024 };
+	struct fxt_thread *all[COUNT];
+	unsigned i, k;
+
+	for (i = 0; i < COUNT; i++) {
+		alive[5000 + i] = true;
+		all[i] = begin(5000 + i);
+	}
+	/* Where many begin, so many states are mapped at a time. */
+	ck_assert_uint_lt(mapped, 100);
+	EXPECT(stock_bytes() < 32 * STATE_BYTES);
+	for (i = 0; i < 20; i++) {
+		k = i < 10 ? (unsigned)random_below(SEARCHED)
+			   : SEARCHED + (unsigned)random_below(COUNT - SEARCHED);
+		alive[5000 + k + APART] = true;
+		EXPECT(fxt_threads_find(5000 + k) || by_tid[(5000 + k) % APART] != all[k]);
+		EXPECT(!fxt_threads_find(5000 + k + 2 * APART));
+		EXPECT(begin(5000 + k + APART) && fxt_threads_find(5000 + k + APART));
+		EXPECT(fxt_threads_find(5000 + k) == (k < SEARCHED ? all[k] : NULL));
+		if (k < SEARCHED) {
+			/* A thread that is gone is not found. */
+			all[k]->in_use = false;
+			EXPECT(!fxt_threads_find(5000 + k));
+			all[k]->in_use = true;
+		}
+	}
+	k = SEARCHED - 1;
+	by_tid[(5000 + k) % APART] = all[0];
+	EXPECT(fxt_threads_find(5000 + k) == all[k]);
+	by_tid[(5001 + k) % APART] = all[0];
+	EXPECT(!fxt_threads_find(5001 + k));
+	/* What a process had before it was forked is free, whoever has such a number. */
+	fxt_agent.koid++;
+	asked = 0;
+	EXPECT(begin(5000)->pid == fxt_agent.koid);
+	ck_assert_uint_eq(asked, 0);
+}
+END_TEST
+
 /* A program that is about to forbid mapping gets states ahead. Without memory there is no state. */
 START_TEST(reserved)
 {
@@ -542,6 +584,7 @@ int main(void)
 	tcase_add_checked_fixture(test, setup, teardown);
 	tcase_add_test(test, own_states);
 	tcase_add_test(test, few_looks);
+	tcase_add_test(test, same_places);
 	tcase_add_test(test, reserved);
 	tcase_add_test(test, rests);
 	tcase_add_test(test, kept);
