@@ -261,8 +261,8 @@ START_TEST(no_rule_leads_out_of_the_stack)
 }
 END_TEST
 
-/* A function that has aligned its stack keeps in memory where its caller's frame is. The frame pointer and what
- * stands there may be anything: all that lies outside of the stack, or is odd, is refused. */
+/* A function that has aligned its stack keeps in memory where its caller's frame is. The frame pointer and
+ * what stands there may be anything: all that lies outside of the stack, or is odd, is refused. */
 START_TEST(aligned_frames)
 {
 	enum { WORDS = 12, PAST = 3 };
