@@ -438,6 +438,28 @@ START_TEST(pages)
 }
 END_TEST
 
+/* What the manager has taken of a chunk goes through one word: a turn and a pass by their lower bits, words
+ * and events as they are, up to those that a chunk has. */
+START_TEST(taken_words)
+{
+	unsigned i;
+
+	random_seed(7 * THREADS);
+	for (i = 0; i < 100000; i++) {
+		struct fxt_taken t = {.turn = (uint32_t)random_number(32),
+				      .words = (uint32_t)random_below(8192),
+				      .before = (uint32_t)random_below(8192),
+				      .events = (uint32_t)random_below(3000),
+				      .pass = (uint32_t)random_number(32)};
+		struct fxt_taken u = fxt_taken_unpack(fxt_taken_pack(t));
+
+		EXPECT(u.turn == t.turn % 4096 && u.pass == t.pass % 32768);
+		EXPECT(u.words == t.words && u.before == t.before);
+		EXPECT(u.events == (t.events < 2047 ? t.events : 2047));
+	}
+}
+END_TEST
+
 int main(void)
 {
 	TCase *test = tcase_create("managed"), *long_ones = tcase_create("passes"),
@@ -445,6 +467,7 @@ int main(void)
 
 	tcase_set_timeout(test, 120);
 	tcase_add_loop_test(test, once_or_in_turn, 0, 2);
+	tcase_add_test(test, taken_words);
 	tcase_add_loop_test(test, sessions, 0, 5);
 	tcase_add_loop_test(test, pages, 0, 30);
 	tcase_set_timeout(long_ones, 120);

@@ -328,6 +328,13 @@ START_TEST(full)
 	EXPECT(fxt_function_names(address_of(MANY - 1)) == FXT_FUNCTION_UNNAMED(address_of(MANY - 1)));
 	EXPECT(fxt_function_names(address_of(5)) != FXT_FUNCTION_UNNAMED(address_of(5)) ||
 	       symbols[5].verdict >= FXT_FILTER_LEAVE);
+	/* Those that were copied when the table grew are found when their file is gone. */
+	any_unloaded = true;
+	for (i = 0; i < 9; i++)
+		symbols[i * 30].is_mapped = false;
+	EXPECT(fxt_functions_unloaded());
+	for (i = 0; i < 270; i++)
+		EXPECT(!look(address_of(i)) == (i % 30 == 0));
 	/* There are no more indices than the format has. */
 	ck_assert_uint_eq(FIRST_INDEX + indices - 1, FXT_STRING_MAX_INDEX);
 }
