@@ -15,6 +15,13 @@ enum {
 	MOST_EARLY = 32,                /* and after so many later: buffer_managed.c */
 };
 
+/* The assertions of Check write something each time. */
+#define EXPECT(what)                               \
+	do {                                       \
+		if (!(what))                       \
+			ck_abort_msg("%s", #what); \
+	} while (0)
+
 static _Atomic uint64_t put, saved, refused;
 static atomic_bool is_done;
 
@@ -43,7 +50,7 @@ static void *fill(void *argument)
 		if (random_below(8) == 0)
 			usleep((useconds_t)random_below(300));
 		for (i = 1; i <= words; i++)
-			ck_assert_uint_eq(chunk.base[i], mark(thread, round));
+			EXPECT(chunk.base[i] == mark(thread, round));
 		atomic_fetch_add(&put, 1);
 		fxt_storage_finish(&buffer.storage, chunk.number, words, 0);
 	}
@@ -64,10 +71,10 @@ static void save(unsigned from, unsigned to, unsigned *next)
 		base = fxt_buffer_chunk(&buffer, i);
 		thread = base[1] >> 32 & 0xffff;
 		round = (uint32_t)base[1];
-		ck_assert_uint_eq(base[1] >> 48, 0xabcd);
-		ck_assert_uint_lt(thread, THREADS);
+		EXPECT(base[1] >> 48 == 0xabcd);
+		EXPECT(thread < THREADS);
 		next[thread]++;
-		ck_assert_uint_lt(round, ROUNDS);
+		EXPECT(round < ROUNDS);
 		atomic_fetch_add(&saved, 1);
 		ck_assert(atomic_compare_exchange_strong(&buffer.states[i], &entry,
 							 (entry & ~0xffu) | FXT_MANAGED_FREE));
@@ -146,9 +153,9 @@ static void answer(unsigned kept)
 
 	if (play.asked == play.answered)
 		return;
-	ck_assert_int_eq(recv(manager_end, &packet, sizeof(packet), MSG_DONTWAIT), sizeof(packet));
-	ck_assert_uint_eq(packet.request, FXT_PROVIDER_SAVE_BUFFER);
-	ck_assert_uint_eq(packet.data32, play.answered);
+	EXPECT(recv(manager_end, &packet, sizeof(packet), MSG_DONTWAIT) == sizeof(packet));
+	EXPECT(packet.request == FXT_PROVIDER_SAVE_BUFFER);
+	EXPECT(packet.data32 == play.answered);
 	for (i = first; i < first + half; i++) {
 		uint32_t entry = atomic_load(&buffer.states[i]);
 
@@ -158,7 +165,7 @@ static void answer(unsigned kept)
 		play.busy[i] = false;
 	}
 	packet.request = FXT_MANAGER_BUFFER_SAVED;
-	ck_assert_int_eq(send(manager_end, &packet, sizeof(packet), 0), sizeof(packet));
+	EXPECT(send(manager_end, &packet, sizeof(packet), 0) == sizeof(packet));
 	play.answered++;
 }
 
@@ -217,13 +224,13 @@ START_TEST(passes)
 		struct fxt_chunk chunk;
 		int number = expected();
 
-		ck_assert_int_eq(fxt_storage_take(&buffer.storage, 0, &chunk), number >= 0);
+		EXPECT(fxt_storage_take(&buffer.storage, 0, &chunk) == (number >= 0));
 		/* It asks for more memory if it finds no chunk, or if a pass has more than it may use, and
 		 * not before: other processes may need it. */
 		may_want = may_want || number < 0 || play.early > usable();
-		ck_assert(may_want || !atomic_load(&buffer.header->wanted_chunks));
+		EXPECT(may_want || !atomic_load(&buffer.header->wanted_chunks));
 		if (number >= 0) {
-			ck_assert_uint_eq(chunk.number, (unsigned)number);
+			EXPECT(chunk.number == (unsigned)number);
 			play.busy[number] = true;
 			fxt_storage_finish(&buffer.storage, chunk.number, 1, 0);
 			found++;
@@ -236,7 +243,7 @@ START_TEST(passes)
 			atomic_store(&buffer.header->granted_chunks, play.granted);
 		}
 	}
-	ck_assert_uint_gt(found, 100);
+	EXPECT(found > 100);
 	free(play.busy);
 	fxt_buffer_forget(&buffer);
 	close(manager_end);
@@ -300,7 +307,7 @@ static void manager_saves(enum fxt_managed_state to)
 	for (i = 0; i < buffer.limit; i++) {
 		uint32_t entry = atomic_load(&buffer.states[i]);
 
-		ck_assert_int_eq(fxt_managed_state_of(entry), model[i].state);
+		EXPECT(fxt_managed_state_of(entry) == model[i].state);
 		if (model[i].state != FXT_MANAGED_FULL && model[i].state != FXT_MANAGED_SAVED)
 			continue;
 		atomic_store(&buffer.states[i], (entry & ~0xffu) | to);
@@ -325,11 +332,11 @@ static unsigned record(unsigned most)
 		struct model *it = &model[chunk.number];
 
 		if (it->state == FXT_MANAGED_FULL) {
-			ck_assert_int_eq(buffer.mode, FXT_CIRCULAR);
-			ck_assert_uint_eq(chunk.overwritten, it->events);
+			EXPECT(buffer.mode == FXT_CIRCULAR);
+			EXPECT(chunk.overwritten == it->events);
 		} else {
-			ck_assert(it->state == FXT_MANAGED_FREE || it->state == FXT_MANAGED_SAVED);
-			ck_assert_uint_eq(chunk.overwritten, 0);
+			EXPECT(it->state == FXT_MANAGED_FREE || it->state == FXT_MANAGED_SAVED);
+			EXPECT(chunk.overwritten == 0);
 		}
 		it->state = FXT_MANAGED_HELD;
 		if (random_below(16))
@@ -431,6 +438,28 @@ START_TEST(pages)
 }
 END_TEST
 
+/* What the manager has taken of a chunk goes through one word: a turn and a pass by their lower bits, words
+ * and events as they are, up to those that a chunk has. */
+START_TEST(taken_words)
+{
+	unsigned i;
+
+	random_seed(7 * THREADS);
+	for (i = 0; i < 100000; i++) {
+		struct fxt_taken t = {.turn = (uint32_t)random_number(32),
+				      .words = (uint32_t)random_below(8192),
+				      .before = (uint32_t)random_below(8192),
+				      .events = (uint32_t)random_below(3000),
+				      .pass = (uint32_t)random_number(32)};
+		struct fxt_taken u = fxt_taken_unpack(fxt_taken_pack(t));
+
+		EXPECT(u.turn == t.turn % 4096 && u.pass == t.pass % 32768);
+		EXPECT(u.words == t.words && u.before == t.before);
+		EXPECT(u.events == (t.events < 2047 ? t.events : 2047));
+	}
+}
+END_TEST
+
 int main(void)
 {
 	TCase *test = tcase_create("managed"), *long_ones = tcase_create("passes"),
@@ -438,6 +467,7 @@ int main(void)
 
 	tcase_set_timeout(test, 120);
 	tcase_add_loop_test(test, once_or_in_turn, 0, 2);
+	tcase_add_test(test, taken_words);
 	tcase_add_loop_test(test, sessions, 0, 5);
 	tcase_add_loop_test(test, pages, 0, 30);
 	tcase_set_timeout(long_ones, 120);

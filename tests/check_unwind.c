@@ -68,8 +68,9 @@ APART static void look(unsigned least)
 	_Unwind_Backtrace(take_frame, &all);
 	/* The first address is in this function. */
 	for (i = 1; i < all.count; i++, compared++) {
-		ck_assert_msg(at.place == all.places[i], "frame %d: %#lx and not %#lx", i, at.place,
-			      all.places[i]);
+		/* An assertion of Check writes something each time. */
+		if (at.place != all.places[i])
+			ck_abort_msg("frame %d: %#lx and not %#lx", i, at.place, all.places[i]);
 		code = fxt_code_at(at.place, &latest);
 		frames_of_library += code.module != fxt_code_own();
 		if (code.how != FXT_UNWIND_RULE || !fxt_unwind_step(&code.rule, UINTPTR_MAX, &at))
@@ -260,6 +261,42 @@ START_TEST(no_rule_leads_out_of_the_stack)
 }
 END_TEST
 
+/* A function that has aligned its stack keeps in memory where its caller's frame is. The frame pointer and
+ * what stands there may be anything: all that lies outside of the stack, or is odd, is refused. */
+START_TEST(aligned_frames)
+{
+	enum { WORDS = 12, PAST = 3 };
+	uintptr_t memory[WORDS + 2 * PAST], *stack = memory + PAST, high = (uintptr_t)(stack + WORDS), i;
+	unsigned round, right = 0;
+
+	begin_random();
+	for (round = 0; round < 200000; round++) {
+		uintptr_t sp = (uintptr_t)(stack + draw(3)), holder, held;
+		uintptr_t fp = (uintptr_t)memory + draw(WORDS + 2 * PAST) * 8 + (draw(8) ? 0 : draw(8));
+		struct fxt_unwind_rule rule = {.caller_sp = (int32_t)draw(9) * 8 - 32, .is_aligned = true};
+		struct fxt_frame frame = {1, sp, fp}, before = frame;
+		bool is_right;
+
+		for (i = 0; i < WORDS + 2 * PAST; i++)
+			memory[i] = (uintptr_t)memory + draw(WORDS + 2 * PAST) * 8 + (draw(16) ? 0 : draw(8));
+		holder = fp + (uintptr_t)(intptr_t)rule.caller_sp;
+		is_right = holder >= sp && holder + 8 <= high && holder % 8 == 0 && fp >= sp &&
+			   fp + 8 <= high && fp % 8 == 0;
+		held = is_right ? *(uintptr_t *)holder : 0;
+		is_right = is_right && held >= sp + 8 && held <= high && held % 8 == 0;
+		if (fxt_unwind_step(&rule, high, &frame) != is_right)
+			ck_abort_msg("fp %zd, sp %zd, caller_sp %d", (ssize_t)(fp - (uintptr_t)stack),
+				     (ssize_t)(sp - (uintptr_t)stack), rule.caller_sp);
+		if (is_right)
+			before = (struct fxt_frame){((uintptr_t *)held)[-1], held, *(uintptr_t *)fp};
+		if (memcmp(&frame, &before, sizeof(frame)))
+			ck_abort_msg("the frame is another one");
+		right += is_right;
+	}
+	ck_assert_uint_gt(right, 0);
+}
+END_TEST
+
 /* -- Damaged files --------------------------------------------------------------------------------- */
 
 /* Maps memory of this size that ends where nothing may be read. */
@@ -343,6 +380,7 @@ int main(void)
 	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, stacks_are_as_the_unwinder_has_them);
 	tcase_add_test(tests, no_rule_leads_out_of_the_stack);
+	tcase_add_test(tests, aligned_frames);
 	tcase_add_test(tests, damaged_tables_are_only_read);
 	RUN_SUITE("unwind", tests);
 }

@@ -21,8 +21,10 @@ UNIT_TESTS = \
 	tests/check_mappings \
 	tests/check_module \
 	tests/check_owed \
+	tests/check_own_files \
 	tests/check_place \
 	tests/check_process_stat \
+	tests/check_refused \
 	tests/check_rewrite \
 	tests/check_ring \
 	tests/check_senders \
@@ -31,6 +33,7 @@ UNIT_TESTS = \
 	tests/check_stream \
 	tests/check_stream_races \
 	tests/check_task_life \
+	tests/check_talk \
 	tests/check_told \
 	tests/check_unwind \
 	tests/check_utf8 \
@@ -72,6 +75,19 @@ tests_check_task_life_SOURCES = tests/check_task_life.c agent/arrows/task_life.c
 	agent/emit/emit.c tests/apps/random.h tests/apps/unseen.h
 # With the assertions, so that no record is longer than what was reserved for it.
 tests_check_task_life_CPPFLAGS = $(FXT_CPPFLAGS) -DFXT_CHECKING
+# These answer the writer's system calls themselves.
+SYSCALLS_CPPFLAGS = $(AM_CPPFLAGS) -DFXT_SYSCALL_ELSEWHERE
+tests_check_own_files_SOURCES = tests/check_own_files.c tests/syscalls_fixture.h tests/buffer_fixture.h \
+	tests/apps/random.h tests/apps/unseen.h $(WRITER_SOURCES)
+tests_check_own_files_CPPFLAGS = $(SYSCALLS_CPPFLAGS)
+tests_check_own_files_LDADD = $(CHECK_LIBS)
+tests_check_refused_SOURCES = tests/check_refused.c tests/syscalls_fixture.h tests/buffer_fixture.h \
+	tests/apps/random.h tests/apps/unseen.h $(WRITER_SOURCES)
+tests_check_refused_CPPFLAGS = $(SYSCALLS_CPPFLAGS)
+tests_check_refused_LDADD = $(CHECK_LIBS)
+tests_check_talk_SOURCES = tests/check_talk.c tests/syscalls_fixture.h $(MANAGED_FIXTURE) $(WRITER_SOURCES)
+tests_check_talk_CPPFLAGS = $(SYSCALLS_CPPFLAGS)
+tests_check_talk_LDADD = $(CHECK_LIBS)
 tests_check_told_SOURCES = tests/check_told.c agent/emit/call_stack.c agent/emit/emit.c \
 	agent/stacks/stack_nodes.c agent/base/growing_table.c tests/apps/random.h tests/apps/unseen.h
 tests_check_told_CPPFLAGS = $(FXT_CPPFLAGS) -DFXT_CHECKING

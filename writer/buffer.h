@@ -437,8 +437,8 @@ void fxt_buffer_keep_spare(struct fxt_buffer *buffer);
  * 0 or a negative errno. Takes extend_lock. */
 int fxt_buffer_save_chunk(struct fxt_buffer *buffer, uint32_t number);
 /* Retracts a record from the file of a buffer in memory, where it stands at `offset`. If `is_read` is set,
- * `record` has the record already; otherwise it is read from the file. Returns false if the file does not
- * have the record that was meant. Takes extend_lock. */
+ * `record` has the record already, and it need not be in the file; otherwise it is read from the file.
+ * Returns false if the record stays in the file, or is not the one that was meant. Takes extend_lock. */
 bool fxt_buffer_take_back_saved(struct fxt_buffer *buffer, uint64_t offset, uint64_t *record, size_t words,
 				uint64_t last, bool is_read);
 /* Returns whether the file system of `fd` keeps room for pages that are mapped and were written once. */

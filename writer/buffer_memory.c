@@ -254,13 +254,15 @@ int fxt_buffer_save(struct fxt_buffer *buffer)
 	return error;
 }
 
-/* Returns whether the file has this header at `offset`. */
-static bool has_saved(const struct fxt_buffer *buffer, uint64_t offset, uint64_t header)
+/* Sets *is_there to whether the file has this header at `offset`. Returns false if it cannot be read. */
+static bool look_for_saved(const struct fxt_buffer *buffer, uint64_t offset, uint64_t header, bool *is_there)
 {
 	uint64_t there;
 
-	return FXT_SYSCALL4(SYS_pread64, buffer->fd, &there, sizeof(there), offset) == sizeof(there) &&
-	       there == header;
+	if (FXT_SYSCALL4(SYS_pread64, buffer->fd, &there, sizeof(there), offset) != sizeof(there))
+		return false;
+	*is_there = there == header;
+	return true;
 }
 
 static bool read_saved(const struct fxt_buffer *buffer, uint64_t offset, uint64_t *record, size_t words,
@@ -276,11 +278,12 @@ bool fxt_buffer_take_back_saved(struct fxt_buffer *buffer, uint64_t offset, uint
 {
 	const uint64_t filler = fxt_filler(words);
 	uint64_t mask = fxt_lock(&buffer->extend_lock);
-	bool done = fxt_file_ready(buffer) &&
-		    (is_read ? has_saved(buffer, offset, record[0])
-			     : read_saved(buffer, offset, record, words, last)) &&
-		    !fxt_file_write(buffer->fd, offset, &filler, sizeof(filler));
+	bool is_there = true, done;
 
+	done = fxt_file_ready(buffer) && (is_read ? look_for_saved(buffer, offset, record[0], &is_there)
+						  : read_saved(buffer, offset, record, words, last));
+	if (done && is_there)
+		done = !fxt_file_write(buffer->fd, offset, &filler, sizeof(filler));
 	fxt_file_settle(buffer);
 	fxt_unlock(&buffer->extend_lock, mask);
 	return done;

@@ -15,18 +15,20 @@ bool fxt_is_event_of(const uint64_t *record, size_t words, uint64_t last)
 	       fxt_get_record_type(record[0]) == FXT_RECORD_EVENT;
 }
 
-/* Reads the record and puts a filler in its place. Returns false if it is not the record that was meant. */
-static bool take_back(uint64_t *there, uint64_t *record, size_t words, uint64_t last)
+/* Reads the record. Returns false if it is not the record that was meant. */
+static bool read_back(const uint64_t *there, uint64_t *record, size_t words, uint64_t last)
 {
 	memcpy(record, there, words * FXT_WORD_BYTES);
-	if (!fxt_is_event_of(record, words, last))
-		return false;
-	atomic_store_explicit((_Atomic uint64_t *)there, fxt_filler(words), memory_order_release);
-	return true;
+	return fxt_is_event_of(record, words, last);
 }
 
-/* Does what take_back() does where the window is unmapped, by mapping the pages for the moment. Writing by
- * the descriptor might exceed the process's limit for file sizes, which kills. */
+static void store(uint64_t *at, uint64_t value)
+{
+	atomic_store_explicit((_Atomic uint64_t *)at, value, memory_order_release);
+}
+
+/* Retracts a record whose window is unmapped, by mapping the pages for the moment. Writing by the descriptor
+ * might exceed the process's limit for file sizes, which kills. */
 static bool take_back_unmapped(struct fxt_buffer *buffer, uint64_t offset, uint64_t *record, size_t words,
 			       uint64_t last)
 {
@@ -41,7 +43,9 @@ static bool take_back_unmapped(struct fxt_buffer *buffer, uint64_t offset, uint6
 				     (off_t)(offset - within), &error);
 	fxt_file_settle(buffer);
 	if (pages) {
-		done = take_back((uint64_t *)(pages + within), record, words, last);
+		done = read_back((uint64_t *)(pages + within), record, words, last);
+		if (done)
+			store((uint64_t *)(pages + within), fxt_filler(words));
 		fxt_sys_munmap(pages, bytes);
 	}
 	fxt_unlock(&buffer->extend_lock, mask);
@@ -54,6 +58,7 @@ bool fxt_buffer_retract(struct fxt_storage *storage, uint32_t number, size_t at,
 	struct fxt_buffer *buffer = (struct fxt_buffer *)storage;
 	uint64_t mask, offset = fxt_buffer_chunk_offset(buffer, number) + at * FXT_WORD_BYTES;
 	struct fxt_window *window;
+	uint64_t *there;
 	bool done;
 
 	if (buffer->mode == FXT_CIRCULAR || fxt_is_forbidden(FXT_NO_CALLS) || fxt_may_not_lock())
@@ -69,11 +74,15 @@ bool fxt_buffer_retract(struct fxt_storage *storage, uint32_t number, size_t at,
 	if (buffer->tail_offset || number >= atomic_load_explicit(&buffer->extended, memory_order_acquire)) {
 		done = false;
 	} else if (fxt_window_keep(window)) {
-		done = take_back(fxt_buffer_chunk(buffer, number) + at, record, words, last);
+		there = fxt_buffer_chunk(buffer, number) + at;
+		/* A chunk that was saved has the record in the file as well, and is not saved again: if the
+		 * file keeps it, nothing has changed. */
+		done = read_back(there, record, words, last) &&
+		       (!buffer->in_memory ||
+			fxt_buffer_take_back_saved(buffer, offset, record, words, last, true));
+		if (done)
+			store(there, fxt_filler(words));
 		fxt_window_finish(window);
-		/* A chunk that was saved has the record in the file as well. */
-		if (done && buffer->in_memory)
-			fxt_buffer_take_back_saved(buffer, offset, record, words, last, true);
 	} else if (buffer->in_memory) {
 		done = fxt_buffer_take_back_saved(buffer, offset, record, words, last, false);
 	} else {
@@ -110,11 +119,6 @@ enum { LAST_ROW = FXT_OVERWRITTEN_ROWS - 1, COPY_WORDS = FXT_COUNTER_WORDS - 1 }
 enum { TIME = 1, NUMBER = COPY_WORDS - 1 };
 
 static_assert(FXT_GIVEN_UP_AT + COPY_WORDS == FXT_CHUNK_WORDS - 1, "the copy ends before the last word");
-
-static void store(uint64_t *at, uint64_t value)
-{
-	atomic_store_explicit((_Atomic uint64_t *)at, value, memory_order_release);
-}
 
 /* Keeps the compiler from changing the order of what is done before and after. The process may be killed in
  * between. */

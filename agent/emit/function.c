@@ -151,7 +151,7 @@ static size_t entries_wanted(enum use use)
 
 	/* A full table has become larger than was wanted. */
 	if (now > 1 && atomic_load_explicit(&functions.count, memory_order_relaxed) >= now / 2)
-		return now * GROWTH;
+		return now < MOST_ENTRIES / GROWTH ? now * GROWTH : MOST_ENTRIES;
 	if (use == NAMED)
 		return LEAST_ENTRIES;
 	/* A filter of the program's may kill who asks for a limit. */
@@ -260,9 +260,13 @@ static const char *name_of(uintptr_t address, size_t *bytes, const char **file, 
 	return name;
 }
 
-/* Returns whether the function has this name. */
-static bool is_named(const struct fxt_function *function, const char *name, size_t bytes)
+/* Returns whether the function has the name of the one at `address` now. The caller holds the lock. */
+static bool is_back(const struct fxt_function *function, uintptr_t address, bool *is_cut)
 {
+	const char *name, *file;
+	size_t bytes;
+
+	name = name_of(address, &bytes, &file, is_cut);
 	return function->bytes == (bytes < NAME_MAX_BYTES ? bytes : NAME_MAX_BYTES) &&
 	       !memcmp(function->name, name, function->bytes);
 }
@@ -291,7 +295,6 @@ static const struct fxt_function *find(uintptr_t address, enum use use)
 	if (is_full() || fxt_is_forbidden(FXT_NO_CALLS) || fxt_may_not_lock() || fxt_stack_is_short())
 		return NULL;
 	mask = lock_functions();
-
 	for (may_enter = make_table(use); may_enter;) {
 		uintptr_t there;
 
@@ -299,8 +302,7 @@ static const struct fxt_function *find(uintptr_t address, enum use use)
 		there = atomic_load_explicit(&function->address, memory_order_relaxed);
 		if (there == address || there == ~address)
 			break;
-		if (there == (address | UNLOADED) &&
-		    is_named(function, name_of(address, &bytes, &file, &is_cut), bytes)) {
+		if (there == (address | UNLOADED) && is_back(function, address, &is_cut)) {
 			publish(function, address, use);
 			break;
 		}

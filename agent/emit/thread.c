@@ -460,9 +460,6 @@ void fxt_threads_after_fork(bool returns)
 	/* See fxt_in_progress_ready(). */
 	thread->explain_due_ns = 0;
 	/* If a handler forked, the calls that its parent was in go on in the child, and have to be looked at
-	 * when they end: fxt_room_unusual(). */
-	if (thread->usual_ns > LEAST_FORK_NS)
-		thread->usual_ns = LEAST_FORK_NS;
-	if (thread->usual_function_ns > LEAST_FORK_NS)
-		thread->usual_function_ns = LEAST_FORK_NS;
+	 * when they end: fxt_room_unusual(). So they are, because they are not usual. */
+	static_assert((int)FXT_SWITCH_NS < (int)LEAST_FORK_NS, "no call that lasts over a fork is usual");
 }

@@ -12,17 +12,21 @@ PART_TESTS = \
 	tests/parts/check_explain \
 	tests/parts/check_filtered \
 	tests/parts/check_function_calls \
+	tests/parts/check_function_table \
 	tests/parts/check_held \
 	tests/parts/check_lanes \
 	tests/parts/check_losses \
 	tests/parts/check_memory \
+	tests/parts/check_modules \
 	tests/parts/check_names \
 	tests/parts/check_parent_ends \
 	tests/parts/check_parents \
 	tests/parts/check_requests \
 	tests/parts/check_sample \
+	tests/parts/check_shared_chunks \
 	tests/parts/check_stack_walk \
 	tests/parts/check_text \
+	tests/parts/check_thread_life \
 	tests/parts/check_trace_file \
 	tests/parts/check_turn_waits \
 	tests/parts/check_turns \
@@ -50,6 +54,9 @@ tests_parts_check_memory_SOURCES = tests/parts/check_memory.c agent/arrows/async
 	agent/objects/block_table.c agent/objects/blocks.c agent/objects/label_text.c \
 	agent/objects/memory_life.c $(PART_FILES)
 tests_parts_check_memory_CPPFLAGS = $(PART_CPPFLAGS)
+tests_parts_check_modules_SOURCES = tests/parts/check_modules.c agent/base/growing_table.c \
+	agent/stacks/code.c agent/stacks/code_module.c agent/stacks/load_number.c tests/suite.h
+tests_parts_check_modules_CPPFLAGS = $(PART_CPPFLAGS)
 tests_parts_check_names_SOURCES = tests/parts/check_names.c agent/base/growing_table.c \
 	agent/emit/held_locks.c agent/objects/label.c agent/objects/label_owed.c \
 	agent/objects/label_table.c agent/objects/label_text.c $(PART_FILES)
@@ -79,6 +86,9 @@ tests_parts_check_parents_SOURCES = tests/parts/check_parents.c tests/parts/pare
 tests_parts_check_parents_CPPFLAGS = $(PART_CPPFLAGS)
 tests_parts_check_sample_SOURCES = tests/parts/check_sample.c $(PART_FILES)
 tests_parts_check_sample_CPPFLAGS = $(PART_CPPFLAGS)
+tests_parts_check_shared_chunks_SOURCES = tests/parts/check_shared_chunks.c \
+	agent/base/growing_table.c agent/emit/counter.c $(PART_FILES)
+tests_parts_check_shared_chunks_CPPFLAGS = $(PART_CPPFLAGS)
 tests_parts_check_turns_SOURCES = tests/parts/check_turns.c tests/parts/turns_fixture.h $(PART_FILES)
 tests_parts_check_turns_CPPFLAGS = $(PART_CPPFLAGS)
 tests_parts_check_call_ends_SOURCES = tests/parts/check_call_ends.c tests/parts/calls_fixture.h $(PART_FILES)
@@ -86,6 +96,10 @@ tests_parts_check_call_ends_CPPFLAGS = $(PART_CPPFLAGS)
 tests_parts_check_turn_waits_SOURCES = tests/parts/check_turn_waits.c tests/parts/turns_fixture.h \
 	$(PART_FILES)
 tests_parts_check_turn_waits_CPPFLAGS = $(PART_CPPFLAGS)
+tests_parts_check_function_table_SOURCES = tests/parts/check_function_table.c $(PART_FILES)
+tests_parts_check_function_table_CPPFLAGS = $(PART_CPPFLAGS)
+tests_parts_check_thread_life_SOURCES = tests/parts/check_thread_life.c agent/emit/counter.c $(PART_FILES)
+tests_parts_check_thread_life_CPPFLAGS = $(PART_CPPFLAGS)
 tests_parts_check_trace_file_SOURCES = tests/parts/check_trace_file.c agent/emit/counter.c $(PART_FILES)
 tests_parts_check_trace_file_CPPFLAGS = $(PART_CPPFLAGS)
 endif
