@@ -8,9 +8,10 @@
  * A numbered call is truncate("/nowhere", number). CHILDREN forked processes do the same as the first one.
  * With SHORT not 0 one thread of each process makes, every SHORT calls, a child that makes a few calls and
  * ends: normally, at once, or by executing true; as another user, if this one may, or as a daemon. Or this
- * program is executed, by the child of a fork or of a vfork, and makes them. Threads make calls in bursts of random lengths, and rest in between for random times of REST microseconds at most
- * (random.h). All this goes on until standard input ends. A number in the file has OTHER_USER added if the
- * process has changed its user.
+ * program is executed, by the child of a fork or of a vfork, and makes them. Threads make calls in bursts of
+ * random lengths, and rest in between for random times of REST microseconds at most (random.h). All this
+ * goes on until standard input ends. A number in the file has OTHER_USER added if the process has changed its
+ * user.
  */
 #include <fcntl.h>
 #include <pthread.h>

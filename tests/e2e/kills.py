@@ -9,8 +9,9 @@ of them have to be in the archive of the manager or in files of the programs, or
 same process. All files of a round are in one directory, which fxt reads with one command. In some rounds the
 manager is told to save what all programs have a moment before, or a snapshot is asked for, and somebody may
 be killed while it is being made: there is one that has all that was told of before, or none. In some the run
-outgrows what is kept of it. The plan and the moments follow from FXT_SEED; a line that tells of a fault has the round and what it was. FXT_ORACLE names a second checker.
-FXT_KILL_ROUND runs one round alone, and FXT_KEEP names a directory to keep what was wrong in.
+outgrows what is kept of it. The plan and the moments follow from FXT_SEED; a line that tells of a fault has
+the round and what it was. FXT_ORACLE names a second checker. FXT_KILL_ROUND runs one round alone, and
+FXT_KEEP names a directory to keep what was wrong in.
 """
 import collections, ctypes, glob, json, os, random, re, shutil, signal, socket, struct, subprocess, sys, time
 
@@ -145,7 +146,8 @@ class Round:
 
     def __str__(self):
         return (f"round {self.number}: {self.kind} killed, fxt {self.tool}, {self.mode}, {self.size} MB, "
-                f"{self.wait}, {' '.join(self.options)}, {self.threads} threads, {self.children} children, a short one every "
+                f"{self.wait}, {' '.join(self.options)}, {self.threads} threads, "
+                f"{self.children} children, a short one every "
                 f"{self.short} calls, saved {self.saves} times, {self.moment * 1000:.2f} ms before, "
                 f"{self.snapshots} snapshots, stopped for {self.stops:.3f} s, "
                 f"{'copied, ' * self.copies}{'as a group, ' * self.is_group}"

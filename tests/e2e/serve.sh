@@ -135,7 +135,8 @@ for number in 1 2 3; do
 	printf 'call soon%s 5\n' $number >&6
 	until_deadline is_obeyed $((number + 1))
 	ctl save >said
-	is "save_trace soon after another one" 10 "$(fxt dump now.fxt | grep -c "access .*/nowhere/soon$number/")"
+	is "save_trace soon after another one" 10 \
+		"$(fxt dump now.fxt | grep -c "access .*/nowhere/soon$number/")"
 done
 (while printf 'poke\n' >&6; do :; done 2>/dev/null) &
 pokes=$!
