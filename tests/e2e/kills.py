@@ -208,9 +208,10 @@ class Round:
     def copy(self):
         """Copies what is on disk while nobody writes there."""
         self.manager.send_signal(signal.SIGSTOP)
-        stopped = []
-        while set(programs()) - set(stopped):
-            stopped = programs()
+        # One that is found here may execute another program before it stops.
+        stopped = set()
+        while set(programs()) - stopped:
+            stopped.update(programs())
             kill_all(stopped, signal.SIGSTOP)
         shutil.rmtree("copy", ignore_errors=True)
         shutil.copytree(self.directory(), "copy", ignore=shutil.ignore_patterns("socket", "manager", "told"))
@@ -261,7 +262,7 @@ class Round:
     def play(self):
         """Runs programs and kills somebody. Returns when all processes are over."""
         self.start()
-        while not told():
+        while not told() and self.program.poll() is None:
             time.sleep(.001)
         time.sleep(self.before)
         self.save_now()
@@ -436,14 +437,21 @@ def main(rounds):
     kinds += ["both", "heir", "again"] * ((rounds + 4) // 5)
     random.Random(SEED).shuffle(kinds)
     only = os.environ.get("FXT_KILL_ROUND")
+    # A long run may be ended early: it says what it has found.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     for number, kind in enumerate(kinds):
         if only and number != int(only):
             continue
         one = Round(number, kind)
         if os.environ.get("FXT_SHOW"):
             print(one, flush=True)
-        one.play()
-        one.compare()
+        try:
+            one.play()
+            one.compare()
+        except KeyboardInterrupt:
+            one.manager.kill()
+            one.kill_programs()
+            break
         if failures > MOST_FAILURES:
             break
     print(f"{sums['rounds', 'no snapshot']} snapshots were not made because of a kill")

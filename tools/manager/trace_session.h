@@ -84,7 +84,8 @@ struct fxt_session {
 	uint64_t given_up;              /* how often a category of a provider was given up (budget.h) */
 	uint64_t dropped;               /* records that providers which are over have lost */
 	uint64_t overwritten;           /* records of theirs that newer ones have overwritten */
-	uint32_t cut_off;               /* providers that broke the protocol: their losses are not known */
+	/* providers that broke the protocol, or were over before they began: their losses are not known */
+	uint32_t cut_off;
 	uint64_t deadline_ns;           /* CLOCK_MONOTONIC: the present change ends then at the latest */
 	uint64_t texts_ns;              /* when calls in progress are looked at next: client_texts.h */
 	uint64_t look_ns;               /* when the memory of mute providers is looked at next */
