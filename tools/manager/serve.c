@@ -149,7 +149,8 @@ static void summarise(const struct fxt_manager *m)
 	else if (!cut_off)
 		fputs("nothing lost", stderr);
 	if (cut_off)
-		fprintf(stderr, "%sunknown what %" PRIu32 " program%s lost that broke the protocol, or ended before "
+		fprintf(stderr,
+			"%sunknown what %" PRIu32 " program%s lost that broke the protocol, or ended before "
 			"recording had begun",
 			lost ? ", " : "", cut_off, cut_off == 1 ? "" : "s");
 	if (m->session.overwritten)
