@@ -228,6 +228,7 @@ static const struct {
 	{FXT_FAULT_STRING_TOO_LONG, 0, {STRING(5, 32001), 0}, 2},
 	{FXT_FAULT_THREAD_STATE, 0, {HEAD(8, 4, 6 << 20 | UINT64_C(1) << 44), 5, 1, 2}, 4},
 	{FXT_FAULT_THREAD_STATE, 0, {HEAD(8, 2, 7 << 8 | 1 << 12 | 1 << 20), 5}, 2},
+	{FXT_FAULT_THREAD_STATE, 0, {HEAD(8, 2, 1 << 8 | 1 << 12 | 1 << 20), 5}, 2},
 	{FXT_FAULT_RESERVED_BITS, 0, {0xf | 4 << 4 | UINT64_C(1) << 44, 1 | 2 << 16, 5, 0}, 4},
 	{FXT_FAULT_RESERVED_BITS, 0,
 	 {0xf | 4 << 4, 1 | 2 << 16 | UINT64_C(1) << 36 | UINT64_C(1) << 50, 5, 0}, 4},

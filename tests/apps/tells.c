@@ -3,13 +3,15 @@
  * killed.
  *
  *	tells FILE THREADS CHILDREN SHORT REST
+ *	tells FILE CALLS		makes so many calls, and ends
  *
  * A numbered call is truncate("/nowhere", number). CHILDREN forked processes do the same as the first one.
  * With SHORT not 0 one thread of each process makes, every SHORT calls, a child that makes a few calls and
- * ends: normally, at once, or by executing true; as another user, if this one may, or as a daemon. Threads
- * make calls in bursts of random lengths, and rest in between for random times of REST microseconds at most
- * (random.h). All this goes on until standard input ends. A number in the file has OTHER_USER added if the
- * process has changed its user.
+ * ends: normally, at once, or by executing true; as another user, if this one may, or as a daemon. Or this
+ * program is executed, by the child of a fork or of a vfork, and makes them. Threads make calls in bursts of
+ * random lengths, and rest in between for random times of REST microseconds at most (random.h). All this
+ * goes on until standard input ends. A number in the file has OTHER_USER added if the process has changed its
+ * user.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -26,7 +28,7 @@
 #include "need.h"
 #include "random.h"
 
-enum { MOST = 1 << 16, BURST = 400, SHORT_CALLS = 300, ENDS = 5, THREADS_MOST = 1000, NOBODY = 65534 };
+enum { MOST = 1 << 16, BURST = 400, SHORT_CALLS = 300, ENDS = 7, THREADS_MOST = 1000, NOBODY = 65534 };
 
 static const uint64_t OTHER_USER = UINT64_C(1) << 32;
 
@@ -44,6 +46,7 @@ static unsigned long short_after, rest_us;
 static unsigned long process;
 static atomic_bool ending;
 static uint64_t added;
+static char *program, *path;
 
 static struct entry *begin(void)
 {
@@ -61,13 +64,34 @@ static void call(struct entry *entry, unsigned long number)
 	atomic_store_explicit(&entry->calls, number + added, memory_order_release);
 }
 
+/* Executes this program, which makes so many calls. */
+static void live_anew(unsigned long calls, bool shares_memory)
+{
+	char number[16], *argv[] = {program, path, number, NULL};
+	pid_t child;
+
+	snprintf(number, sizeof(number), "%lu", calls);
+	child = shares_memory ? vfork() : fork();
+	need(child >= 0);
+	if (!child) {
+		execv(program, argv);
+		_exit(1);
+	}
+	need(waitpid(child, NULL, 0) == child);
+}
+
 static void live_shortly(void)
 {
 	static char *const argv[] = {(char *)"true", NULL};
 	unsigned long calls = 1 + random_below(SHORT_CALLS), way = random_below(ENDS), i;
 	struct entry *entry;
-	pid_t child = fork();
+	pid_t child;
 
+	if (way >= 5) {
+		live_anew(calls, way == 6);
+		return;
+	}
+	child = fork();
 	need(child >= 0);
 	if (child) {
 		need(waitpid(child, NULL, 0) == child);
@@ -114,25 +138,41 @@ static void *work(void *argument)
 	return NULL;
 }
 
+static struct told *open_told(void)
+{
+	int fd = open(path, O_RDWR | O_CREAT, 0600);
+	void *memory;
+
+	need(fd >= 0 && ftruncate(fd, sizeof(*told)) == 0);
+	memory = mmap(NULL, sizeof(*told), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	need(memory != MAP_FAILED);
+	close(fd);
+	return memory;
+}
+
 int main(int argc, char **argv)
 {
 	unsigned long threads, children, i;
 	pthread_t *thread;
 	char byte;
-	int fd;
 
-	need(argc == 6);
+	need(argc == 3 || argc == 6);
+	program = argv[0];
+	path = argv[1];
+	told = open_told();
+	if (argc == 3) {
+		struct entry *entry = begin();
+
+		for (i = 0; i < strtoul(argv[2], NULL, 10);)
+			call(entry, ++i);
+		return 0;
+	}
 	threads = strtoul(argv[2], NULL, 10);
 	children = strtoul(argv[3], NULL, 10);
 	short_after = strtoul(argv[4], NULL, 10);
 	rest_us = strtoul(argv[5], NULL, 10);
 	thread = calloc(threads, sizeof(*thread));
 	need(thread && threads && threads < THREADS_MOST);
-	fd = open(argv[1], O_RDWR | O_CREAT, 0600);
-	need(fd >= 0 && ftruncate(fd, sizeof(*told)) == 0);
-	told = mmap(NULL, sizeof(*told), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	need(told != MAP_FAILED);
-	close(fd);
 	for (i = 0; i < children; i++) {
 		pid_t child = fork();
 

@@ -7,9 +7,11 @@
 tests/apps/tells.c, the program, writes into a file how many numbered calls each of its threads has made. All
 of them have to be in the archive of the manager or in files of the programs, or be counted as lost by the
 same process. All files of a round are in one directory, which fxt reads with one command. In some rounds the
-manager is told to save what all programs have a moment before. The plan and the moments follow from
-FXT_SEED; a line that tells of a fault has the round and what it was. FXT_ORACLE names a second checker.
-FXT_KILL_ROUND runs one round alone, and FXT_KEEP names a directory to keep what was wrong in.
+manager is told to save what all programs have a moment before, or a snapshot is asked for, and somebody may
+be killed while it is being made: there is one that has all that was told of before, or none. In some the run
+outgrows what is kept of it. The plan and the moments follow from FXT_SEED; a line that tells of a fault has
+the round and what it was. FXT_ORACLE names a second checker. FXT_KILL_ROUND runs one round alone, and
+FXT_KEEP names a directory to keep what was wrong in.
 """
 import collections, ctypes, glob, json, os, random, re, shutil, signal, socket, struct, subprocess, sys, time
 
@@ -24,8 +26,12 @@ CALL = re.compile(rb'"complete".*"pid":(\d+),"tid":(\d+),.*"name":"truncate".*"l
 ENTRY = struct.Struct("=IIQ")
 PACKET, CALL_MANAGER = struct.Struct("=HHIQ"), 0x300
 PR_SET_CHILD_SUBREAPER = 36
-NAMES = {"manager": "the manager was", "program": "the programs were", "both": "both were",
-         "heir": "the heir was", "again": "all were"}
+# A file in streaming mode grows by so much.
+WINDOW_BYTES = 4 << 20
+NAMES = {"manager": "the manager was killed", "program": "the programs were killed",
+         "both": "both were killed", "heir": "the heir was killed", "again": "all were killed",
+         "snapshot": "a snapshot was made", "copy": "the files of programs without a manager were copied",
+         "read at once": "what both left was read at once"}
 failures = 0
 sums = collections.Counter()
 
@@ -74,12 +80,17 @@ def ask_to_save(path, streaming):
             connection.recv(65536)
 
 
-def kill_all(pids):
+def kill_all(pids, how=signal.SIGKILL):
     for pid in pids:
         try:
-            os.kill(pid, signal.SIGKILL)
+            os.kill(pid, how)
         except ProcessLookupError:
             pass
+
+
+def programs():
+    """Returns the processes of the program."""
+    return [int(name) for name in os.listdir("/proc") if name.isdigit() and is_program(name)]
 
 
 class Round:
@@ -87,7 +98,7 @@ class Round:
         self.number, self.kind = number, kind
         random.seed(SEED * 1000003 + number)
         self.mode = random.choice(("streaming", "circular", "oneshot"))
-        self.tool = "record" if self.mode == "streaming" and random.random() < .4 else "serve"
+        self.tool = "record" if random.random() < .4 else "serve"
         self.threads = random.choice((1, 2, 3, 8, 20, 64, random.randint(1, 64)))
         self.children = random.choice((0, 0, 2))
         self.short = random.choice((0, 0, 100, 1000))
@@ -106,17 +117,49 @@ class Round:
         self.moment = random.uniform(0, random.choice((.001, .01)))
         if self.saves and random.random() < .5:
             self.rest = 0
+        self.options = ["-m", self.mode, "-b", self.size] if self.mode != "streaming" else []
+        if self.mode == "streaming" and random.random() < .4:
+            self.outgrow()
+        # What fxt record makes a snapshot of: all programs, or each of those that have a ring or one shot.
+        self.snapshots = random.choice((0, 0, 1, 2)) if self.tool == "record" else 0
+        self.waits_for_snapshot = random.random() < .5
+        # The manager may be stopped for some time before it is killed: programs find no room meanwhile.
+        self.stops = random.choice((0, 0, 0, random.uniform(0, longest / 2)))
+        # All that is on disk at one moment is a trace, as after a power failure.
+        self.copies = random.random() < .2
+        # Both may be killed at one moment, and what is left is read while the heir still writes.
+        self.is_group = random.random() < .5
+        self.reads_at_once = kind == "both" and random.random() < .5
+
+    def outgrow(self):
+        """Makes the run longer than what is kept of it. Of fxt serve's files none goes: it does not count
+        what went."""
+        count = random.choice((0, 1, 3))
+        kept = [f"--rotate=1,{count}"]
+        if self.tool == "serve":
+            kept = ["--rotate=1,999"]
+        elif random.random() < .5:
+            kept = random.choice(([f"--max-size={random.randint(1, 8)}"], [*kept, "--keep=1s"]))
+        self.options += kept
+        self.rest = random.choice((0, self.rest))
+        self.before += random.uniform(0, .2)
 
     def __str__(self):
         return (f"round {self.number}: {self.kind} killed, fxt {self.tool}, {self.mode}, {self.size} MB, "
-                f"{self.wait}, {self.threads} threads, {self.children} children, a short one every "
+                f"{self.wait}, {' '.join(self.options)}, {self.threads} threads, "
+                f"{self.children} children, a short one every "
                 f"{self.short} calls, saved {self.saves} times, {self.moment * 1000:.2f} ms before, "
+                f"{self.snapshots} snapshots, stopped for {self.stops:.3f} s, "
+                f"{'copied, ' * self.copies}{'as a group, ' * self.is_group}"
+                f"{'read at once, ' * self.reads_at_once}"
                 f"rests of {self.rest} us, after {self.before:.3f} s, then {self.ending} "
                 f"after {self.after:.3f} s")
 
     def start(self):
-        shutil.rmtree("run", ignore_errors=True)
-        os.mkdir("run")
+        for directory in "run", "snapshots":
+            shutil.rmtree(directory, ignore_errors=True)
+            os.mkdir(directory)
+        self.asked = []
         # Programs that have changed their user have files there too.
         os.chmod("run", 0o777)
         command = [APP, "run/told", str(self.threads), str(self.children), str(self.short),
@@ -125,27 +168,56 @@ class Round:
                        "FXT_SEED": str(random.getrandbits(32))}
         if self.tool == "record":
             self.manager = self.program = subprocess.Popen(
-                [FXT, "record", "-q", "-o", "run/out.fxt", "--", *command], stdin=subprocess.PIPE,
+                [FXT, "record", "-q", "-o", "run/out.fxt", *self.options, "--", *command],
+                stdin=subprocess.PIPE, preexec_fn=os.setpgrp,
                 stdout=subprocess.DEVNULL, stderr=open("run/said", "w"), env=environment)
             return
         self.manager = subprocess.Popen(
-            [FXT, "serve", "--socket=run/socket", "-o", "run/manager.fxt", "-m", self.mode, "-b", self.size],
-            stderr=subprocess.PIPE, text=True)
+            [FXT, "serve", "--socket=run/socket", "-o", "run/manager.fxt", "-m", self.mode, "-b", self.size,
+             *[option for option in self.options if option.startswith("--rotate")]],
+            stderr=subprocess.PIPE, text=True, preexec_fn=os.setpgrp)
         # It says two lines when it is ready.
         self.manager.stderr.readline()
         self.manager.stderr.readline()
         self.program = subprocess.Popen(
-            command, stdin=subprocess.PIPE,
+            command, stdin=subprocess.PIPE, preexec_fn=lambda: os.setpgid(0, self.manager.pid),
             env={**environment, "LD_PRELOAD": AGENT, "FXT_MANAGER": os.path.abspath("run/socket"),
                  "FXT_OUTPUT": os.path.abspath("run/%p.fxt"), "FXT_ON_FULL": self.wait})
 
     def kill_programs(self):
         """Kills all processes of the program, and those that they make meanwhile."""
         while True:
-            pids = [int(name) for name in os.listdir("/proc") if name.isdigit() and is_program(name)]
+            pids = programs()
             if not pids:
                 return
             kill_all(pids)
+
+    def kill_manager(self):
+        if self.stops:
+            self.manager.send_signal(signal.SIGSTOP)
+            time.sleep(self.stops)
+        self.manager.kill()
+
+    def kill_group(self):
+        """Kills the manager and the programs at once, but for daemons."""
+        if self.stops:
+            self.manager.send_signal(signal.SIGSTOP)
+            time.sleep(self.stops)
+        os.killpg(self.manager.pid, signal.SIGKILL)
+
+    def copy(self):
+        """Copies what is on disk while nobody writes there."""
+        self.manager.send_signal(signal.SIGSTOP)
+        # One that is found here may execute another program before it stops.
+        stopped = set()
+        while set(programs()) - stopped:
+            stopped.update(programs())
+            kill_all(stopped, signal.SIGSTOP)
+        shutil.rmtree("copy", ignore_errors=True)
+        shutil.copytree(self.directory(), "copy", ignore=shutil.ignore_patterns("socket", "manager", "told"))
+        self.told_to_copy = told()
+        kill_all(stopped, signal.SIGCONT)
+        self.manager.send_signal(signal.SIGCONT)
 
     def kill_heir(self):
         """Kills the manager's heir, unless it has ended."""
@@ -168,18 +240,36 @@ class Round:
             if i:
                 time.sleep(.1)
             ask_to_save("run/socket", self.mode == "streaming")
-        if self.saves:
+        for i in range(self.snapshots):
+            self.ask_for_snapshot(f"snapshots/{i}.fxt")
+        if self.saves or self.snapshots:
             time.sleep(self.moment)
+
+    def ask_for_snapshot(self, path):
+        """Asks for a snapshot, and may wait until it is there."""
+        if self.mode != "streaming":
+            kill_all(programs(), signal.SIGUSR2)
+            return
+        before = told()
+        asked = subprocess.Popen([FXT, "ctl", "--socket=run", "-o", path, "save=all"],
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        self.asked.append((asked, path, before))
+        if self.waits_for_snapshot:
+            status, said = asked.wait(), asked.stderr.read()
+            if status:
+                fail(f"{self}: no snapshot: {status}: {said}")
 
     def play(self):
         """Runs programs and kills somebody. Returns when all processes are over."""
         self.start()
-        while not told():
+        while not told() and self.program.poll() is None:
             time.sleep(.001)
         time.sleep(self.before)
         self.save_now()
+        if self.copies:
+            self.copy()
         if self.kind == "manager":
-            self.manager.kill()
+            self.kill_manager()
             time.sleep(self.after)
             self.end_programs()
         elif self.kind == "heir":
@@ -188,7 +278,7 @@ class Round:
             self.program.stdin.close()
             if self.tool == "serve":
                 # Daemons may live longer than the program.
-                while any(name.isdigit() and is_program(name) for name in os.listdir("/proc")):
+                while programs():
                     time.sleep(.001)
                 self.manager.send_signal(signal.SIGINT)
         elif self.kind == "again":
@@ -198,10 +288,13 @@ class Round:
             self.kill_heir()
             self.program.stdin.close()
         elif self.kind == "both":
-            for do in random.sample((self.manager.kill, self.kill_programs), 2):
+            ways = (self.kill_group,) if self.is_group else (self.kill_manager, self.kill_programs)
+            for do in random.sample(ways, len(ways)):
                 do()
             self.kill_programs()
             self.program.stdin.close()
+            if self.reads_at_once:
+                self.read_at_once()
         else:
             self.kill_programs()
             self.program.stdin.close()
@@ -210,6 +303,8 @@ class Round:
                 self.manager.send_signal(signal.SIGINT)
         if self.tool == "serve":
             self.manager.stderr.close()
+        for asked, _, _ in self.asked:
+            asked.communicate()
         # This process has become the parent of all that are left, the manager's heir among them.
         while True:
             try:
@@ -218,6 +313,12 @@ class Round:
                 break
         for process in self.manager, self.program:
             process.returncode = 0
+
+    def read_at_once(self):
+        """Reads what is left. The heir, which may not have begun, writes it meanwhile."""
+        path = self.directory()
+        if glob.glob(os.path.join(path, "*.fxt")):
+            self.compare_calls(path, told(), "read at once")
 
     def directory(self):
         """Returns the directory that has all traces of the round."""
@@ -233,8 +334,10 @@ class Round:
         return result.stdout
 
     def found(self, path):
-        """Returns the numbered calls of each thread, and how many records each process has lost."""
+        """Returns the numbered calls of each thread, and how many records each process has lost; and notes
+        the processes of which the trace says that they ran untraced."""
         calls, counts = collections.defaultdict(list), {}
+        self.untraced = set()
         with subprocess.Popen([FXT, "dump", "--json", path], stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL) as dump:
             for line in dump.stdout:
@@ -242,7 +345,9 @@ class Round:
                 if match:
                     calls[int(match[1]), int(match[2])].append(int(match[3]))
                 elif b"the allowed size is used up" in line and self.mode == "streaming":
-                    fail(f"{self}: {path} says that its size is used up: {line[:200]}")
+                    self.examine_limit(path, json.loads(line))
+                elif b'"ran untraced"' in line:
+                    self.untraced.add(json.loads(line)["args"]["pid"])
                 elif b'"counter"' in line:
                     record = json.loads(line)
                     if record["name"].startswith(("dropped", "overwritten")):
@@ -252,6 +357,13 @@ class Round:
         for (pid, _, _), records in counts.items():
             lost[pid] += records
         return calls, lost
+
+    def examine_limit(self, path, record):
+        """Examines what a program says that has gone on in a file of its own: its size is used up."""
+        own = glob.glob(os.path.join(path, f"*.{record['pid']}.fxt"))
+        largest = max((os.path.getsize(name) for name in own), default=0)
+        if largest < record["args"]["limit_bytes"] - WINDOW_BYTES:
+            fail(f"{self}: {path} says that its size is used up, and it has {largest} bytes: {record}")
 
     def compare(self):
         path = self.directory()
@@ -268,10 +380,38 @@ class Round:
             # What the heir had no time to save is lost, but what there is has to be a trace.
             sums["rounds", self.kind] += 1
             return
+        self.compare_calls(path, told(), self.kind)
+        if self.copies:
+            self.compare_copy()
+        for asked, snapshot, before in self.asked:
+            if asked.returncode == 0:
+                self.run_tool(FXT, "check", snapshot)
+                if ORACLE:
+                    self.run_tool("python3", ORACLE, snapshot)
+                self.compare_calls(snapshot, before, "snapshot")
+            sums["rounds", "no snapshot"] += asked.returncode != 0
+        left = [name for name in os.listdir("snapshots")
+                if (name, 0) not in [(os.path.basename(path), asked.returncode)
+                                     for asked, path, _ in self.asked]]
+        if left:
+            fail(f"{self}: {left} are left, and no snapshot")
+
+    def compare_copy(self):
+        """Looks at the copy. Files of programs that have no manager have everything at each moment."""
+        if not glob.glob("copy/*.fxt"):
+            return
+        self.run_tool(FXT, "check", *self.ring, "copy")
+        for part in glob.glob("copy/*.fxt") if ORACLE else []:
+            self.run_tool("python3", ORACLE, "--allow-tail", *self.ring, part)
+        if self.tool == "record" and self.mode != "streaming":
+            self.compare_calls("copy", self.told_to_copy, "copy")
+
+    def compare_calls(self, path, all_told, kind):
+        """Looks whether the calls that were told of are in a trace or counted there."""
         calls, lost = self.found(path)
         missing = collections.Counter()
-        sums["rounds", self.kind] += 1
-        for thread, number in told().items():
+        sums["rounds", kind] += 1
+        for thread, number in all_told.items():
             have = calls.get(thread, [])
             numbers = set(have)
             changed_user, number = number >> 32, number & 0xffffffff
@@ -279,19 +419,24 @@ class Round:
             # fxt record was gone.
             if changed_user and not have:
                 continue
+            # A busy manager may answer a program that is executed when it is over.
+            if thread[0] in self.untraced and not have:
+                sums["untraced", kind] += 1
+                continue
             missing[thread[0]] += len(set(range(1, number + 1)) - numbers)
-            sums["calls", self.kind] += number
-            sums["twice", self.kind] += len(have) - len(numbers)
+            sums["calls", kind] += number
+            sums["twice", kind] += len(have) - len(numbers)
             if len(have) > len(numbers):
-                fail(f"{self}: thread {thread}: {len(have) - len(numbers)} calls are there twice")
-            if have and max(have) > number + 1:
+                fail(f"{self}: {path}: thread {thread}: {len(have) - len(numbers)} calls are there twice")
+            if kind not in ("snapshot", "copy") and have and max(have) > number + 1:
                 fail(f"{self}: thread {thread} had made {number} calls, and the trace has {max(have)}")
         for pid in missing:
-            sums["missing", self.kind] += missing[pid]
-            sums["counted", self.kind] += lost[pid]
+            sums["missing", kind] += missing[pid]
+            sums["counted", kind] += lost[pid]
             if missing[pid] > lost[pid]:
-                sums["uncounted", self.kind] += missing[pid] - lost[pid]
-                fail(f"{self}: process {pid}: {missing[pid]} calls are nowhere, {lost[pid]} are counted")
+                sums["uncounted", kind] += missing[pid] - lost[pid]
+                fail(f"{self}: {path}: process {pid}: {missing[pid]} calls are nowhere, {lost[pid]} are "
+                     "counted")
 
 
 def main(rounds):
@@ -300,20 +445,29 @@ def main(rounds):
     kinds += ["both", "heir", "again"] * ((rounds + 4) // 5)
     random.Random(SEED).shuffle(kinds)
     only = os.environ.get("FXT_KILL_ROUND")
+    # A long run may be ended early: it says what it has found.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     for number, kind in enumerate(kinds):
         if only and number != int(only):
             continue
         one = Round(number, kind)
         if os.environ.get("FXT_SHOW"):
             print(one, flush=True)
-        one.play()
-        one.compare()
+        try:
+            one.play()
+            one.compare()
+        except KeyboardInterrupt:
+            one.manager.kill()
+            one.kill_programs()
+            break
         if failures > MOST_FAILURES:
             break
-    for kind in sorted({kind for _, kind in sums}):
-        print(f"{NAMES[kind]} killed {sums['rounds', kind]} times: {sums['calls', kind]} calls were told of, "
+    print(f"{sums['rounds', 'no snapshot']} snapshots were not made because of a kill")
+    for kind in sorted({kind for _, kind in sums if kind in NAMES}):
+        print(f"{NAMES[kind]} {sums['rounds', kind]} times: {sums['calls', kind]} calls were told of, "
               f"{sums['missing', kind]} are in no file, {sums['counted', kind]} are counted as lost, "
-              f"{sums['uncounted', kind]} neither; {sums['twice', kind]} are there twice")
+              f"{sums['uncounted', kind]} neither; {sums['twice', kind]} are there twice; "
+              f"{sums['untraced', kind]} threads are said to have run untraced")
     if failures:
         print(f"kills.py was run with FXT_SEED={SEED}", file=sys.stderr)
     return 1 if failures else 0

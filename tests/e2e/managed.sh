@@ -113,7 +113,14 @@ memory()
 	awk '/^RssAnon:/ { print $2 }' "/proc/$server/status"
 }
 
+# listens: returns whether fxt serve has opened what it needs. It says how it is reached before that.
+listens()
+{
+	ls -l "/proc/$server/fd" | grep -q eventpoll
+}
+
 serve_saying -o hostile.fxt
+until_deadline listens
 before=$(holds)
 play honest exit
 honest=$player

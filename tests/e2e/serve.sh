@@ -94,14 +94,20 @@ ctl()
 	"$FXT" ctl --socket=socket "$@"
 }
 
-# saves_beyond_limit: prints how many different sizes 200 calls of save_trace told, less those that ten saves
-# a second allow for the time that they took.
+# is_obeyed COUNT: returns whether the program has answered so many commands.
+is_obeyed()
+{
+	test "$(wc -l <obeyed)" -ge "$1"
+}
+
+# saves_beyond_limit: prints how many different sizes 12 calls of save_trace told, less those that ten saves a
+# second allow for the time that they took.
 saves_beyond_limit()
 {
 	local begin=$EPOCHREALTIME sizes elapsed_ms most
 
 	# shellcheck disable=SC2046
-	ctl $(yes save | head -n 200) | sed -n 's/.*"bytes":\([0-9]*\).*/\1/p' | sort -un >sizes
+	ctl $(yes save | head -n 12) | sed -n 's/.*"bytes":\([0-9]*\).*/\1/p' | sort -un >sizes
 	elapsed_ms=$(((${EPOCHREALTIME/./} - ${begin/./}) / 1000))
 	# The program itself has a part of its memory saved whenever two chunks or more are full.
 	most=$((elapsed_ms / 100 + 2 + ($(tail -n 1 sizes) - $(head -n 1 sizes)) / 32768))
@@ -123,6 +129,15 @@ is "save_trace: path" "$scratch/now.fxt" "$(sed 's/.*"path":"\([^"]*\)".*/\1/' s
 is "save_trace: bytes" "$(stat -c %s now.fxt)" "$(sed 's/.*"bytes":\([0-9]*\).*/\1/' said)"
 is "save_trace: state" 1 "$(grep -c '"records_dropped":0,"state":"STARTED"' said)"
 is "what was recorded until then" 10 "$(fxt dump now.fxt | grep -c 'access .*/nowhere/now/')"
+# A save that comes soon after another one is answered when it is done.
+for number in 1 2 3; do
+	ctl save >said
+	printf 'call soon%s 5\n' $number >&6
+	until_deadline is_obeyed $((number + 1))
+	ctl save >said
+	is "save_trace soon after another one" 10 \
+		"$(fxt dump now.fxt | grep -c "access .*/nowhere/soon$number/")"
+done
 (while printf 'poke\n' >&6; do :; done 2>/dev/null) &
 pokes=$!
 is "how often it really saves" 0 "$(saves_beyond_limit)"

@@ -191,6 +191,26 @@ def unknown_version():
     need("nothing lost" not in said and "unknown what 1 program lost" in said, said)
 
 
+def never_started():
+    """A provider is over before it has begun to record: it has no part, and nobody says that nothing is lost,
+    unless it has recorded and was about to say so."""
+    serve = Serve()
+    good = Raw(b"good")
+    good.begin()
+    good.event(0, b"of the good one")
+    for name, records in (b"unstarted", False), (b"about to", True):
+        one = Raw(name)
+        one.initialized()
+        one.expect(START)
+        if records:
+            one.event(0, b"an early event")
+        one.socket.close()
+    said = serve.end()
+    need(b"unstarted" not in archive(), "a part of a provider that has not begun")
+    need(b"of the good one" in archive() and b"an early event" in archive(), "what was recorded")
+    need("nothing lost" not in said and "unknown what 1 program lost" in said, said)
+
+
 def early_save():
     """A provider records before it says that it does."""
     serve = Serve("-q")
@@ -470,7 +490,7 @@ def sessions(seed, rounds):
     print(f"{rounds} sessions, seed {seed}")
 
 
-RULES = (packets, unknown_version, early_save, events, hints, deferred, statistics)
+RULES = (packets, unknown_version, never_started, early_save, events, hints, deferred, statistics)
 
 if __name__ == "__main__":
     if len(sys.argv) == 3:

@@ -328,7 +328,7 @@ const char *fxt_untraced_reason(const struct fxt_execution *e)
 {
 	return e->why ? e->why
 		      : "it left no trace, as if its environment had no LD_PRELOAD, it could not reach the "
-			"files of the run, or it was killed as it began";
+			"files of the run, it had no answer in time, or it was killed as it began";
 }
 
 void fxt_untraced_finish(struct fxt_untraced *u)

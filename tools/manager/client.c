@@ -228,6 +228,7 @@ void fxt_client_end(struct fxt_client *p, struct fxt_session *session)
 {
 	p->is_over = true;
 	if (p->state != FXT_CLIENT_CONNECTED) {
+		session->cut_off += p->id && !fxt_client_has_begun(p);
 		fxt_client_terminate(p, session);
 		fxt_gates_give_back(&session->gates, p->page);
 	}

@@ -168,6 +168,10 @@ void fxt_client_save_half(struct fxt_client *p, struct fxt_session *session, uns
 /* Saves the chunks of a streaming provider that are full, if it is one that cannot ask for that. */
 void fxt_client_look(struct fxt_client *p, struct fxt_session *session);
 
+/* Returns whether the provider may have recorded: it was not asked to start for the first time just now, has
+ * said that it does, or has taken a chunk. What one does before that is in no trace. */
+bool fxt_client_has_begun(const struct fxt_client *p);
+
 /* Saves all that the memory has and the archive has not. `is_end` says that the provider or the session is
  * over, so that what is rewritten in place is saved too. */
 void fxt_client_save(struct fxt_client *p, struct fxt_session *session, bool is_end);

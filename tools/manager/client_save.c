@@ -411,12 +411,22 @@ void fxt_client_save_half(struct fxt_client *p, struct fxt_session *session, uns
 	tell_saved(p);
 }
 
+bool fxt_client_has_begun(const struct fxt_client *p)
+{
+	if (p->is_known || p->state != FXT_CLIENT_STARTING)
+		return true;
+	for (uint32_t i = 0; i < p->chunks; i++)
+		if (fxt_client_turn(atomic_load_explicit(&p->table[i], memory_order_acquire)))
+			return true;
+	return false;
+}
+
 void fxt_client_save(struct fxt_client *p, struct fxt_session *session, bool is_end)
 {
 	unsigned waits = MOST_WAITS;
 	uint32_t i;
 
-	if (!p->memory || !p->id)
+	if (!p->memory || !p->id || !fxt_client_has_begun(p))
 		return;
 	save_durable(p, session);
 	for (i = 0; i < p->chunks; i++) {

@@ -19,7 +19,7 @@
 #include "trace_config.h"
 
 enum {
-	MOST_ALERTS = 1000,             /* that wait for a call of watch_alert */
+	MOST_WAITING = 1000,            /* alerts, and calls that are answered later */
 	SEND_BYTES = 4 * FXT_CONTROLLER_MOST_BYTES,
 };
 
@@ -201,7 +201,7 @@ static void watch_alert(struct fxt_controller *c, struct call *call)
 
 		json_array_remove(c->alerts, 0);
 		answer(c, &call->id, "result", json_pack("{s:o}", "alert_name", name));
-	} else if (json_array_size(c->alert_ids) < MOST_ALERTS) {
+	} else if (json_array_size(c->alert_ids) < MOST_WAITING) {
 		json_array_append_new(c->alert_ids, call->id);
 		call->id = NULL;
 	} else {
@@ -238,35 +238,49 @@ static const char *why_unreadable(const struct fxt_session *session, bool takes_
 	return NULL;
 }
 
-static void save_trace(struct fxt_controller *c, struct fxt_session *session, struct call *call)
+/* Answers a call of save_trace. */
+static void answer_save(struct fxt_controller *c, struct fxt_session *session, json_t **id, bool takes_parts)
 {
-	bool takes_parts = json_is_true(json_object_get(call->params, "parts"));
 	const char *why = why_unreadable(session, takes_parts);
 	char *path;
 	json_t *text;
 
 	if (session->state == FXT_SESSION_READY) {
-		refuse_because(c, &call->id, "NOT_INITIALIZED", fxt_strdup("there is no session"));
+		refuse_because(c, id, "NOT_INITIALIZED", fxt_strdup("there is no session"));
 		return;
 	}
 	if (why) {
-		refuse_because(c, &call->id, "NOT_SUPPORTED", fxt_strdup(why));
+		refuse_because(c, id, "NOT_SUPPORTED", fxt_strdup(why));
 		return;
 	}
-	fxt_session_save(session);
 	path = realpath(session->archive.path, NULL);
 	text = path ? json_string(path) : NULL;
 	if (text)
-		answer(c, &call->id, "result",
+		answer(c, id, "result",
 		       json_pack("{s:o, s:I, s:I, s:s}", "path", text, "bytes",
 				 (json_int_t)session->archive.bytes, "records_dropped",
 				 (json_int_t)fxt_session_dropped(session), "state",
 				 fxt_session_state_name(session->state)));
 	else
-		refuse_because(c, &call->id, "NOT_SUPPORTED",
+		refuse_because(c, id, "NOT_SUPPORTED",
 			       fxt_strdup(path ? "the path of the trace is not UTF-8, which JSON needs"
 					       : "the trace was moved or removed, so it cannot be found"));
 	free(path);
+}
+
+static void save_trace(struct fxt_controller *c, struct fxt_session *session, struct call *call)
+{
+	bool takes_parts = json_is_true(json_object_get(call->params, "parts"));
+
+	if (json_array_size(c->saves) == MOST_WAITING) {
+		refuse_params(c, &call->id, fxt_strdup("there are too many calls of save_trace"));
+	} else if (session->state == FXT_SESSION_READY || why_unreadable(session, takes_parts) ||
+		   fxt_session_save(session)) {
+		answer_save(c, session, &call->id, takes_parts);
+	} else {
+		json_array_append_new(c->saves, json_pack("[o, b]", call->id, takes_parts));
+		call->id = NULL;
+	}
 }
 
 static json_t *state(const struct fxt_session *session)
@@ -378,6 +392,7 @@ struct fxt_controller *fxt_controller_new(struct fxt_controller **list, int fd)
 	c->fd = fd;
 	c->alert_ids = json_array();
 	c->alerts = json_array();
+	c->saves = json_array();
 	c->next = *list;
 	*list = c;
 	return c;
@@ -396,6 +411,7 @@ void fxt_controller_end(struct fxt_controller **list, struct fxt_controller *c, 
 	json_decref(c->terminate_id);
 	json_decref(c->alert_ids);
 	json_decref(c->alerts);
+	json_decref(c->saves);
 	free(c);
 	if (has_session)
 		fxt_session_terminate(session);
@@ -434,6 +450,20 @@ static void answer_waiting(struct fxt_controller *c, struct fxt_session *session
 	}
 }
 
+void fxt_controllers_save(struct fxt_controller *list, struct fxt_session *session)
+{
+	for (struct fxt_controller *c = list; c; c = c->next) {
+		while (json_array_size(c->saves)) {
+			json_t *call = json_incref(json_array_get(c->saves, 0));
+			json_t *id = json_incref(json_array_get(call, 0));
+
+			json_array_remove(c->saves, 0);
+			answer_save(c, session, &id, json_is_true(json_array_get(call, 1)));
+			json_decref(call);
+		}
+	}
+}
+
 void fxt_controllers_state(struct fxt_controller *list, struct fxt_session *session)
 {
 	for (struct fxt_controller *c = list; c; c = c->next) {
@@ -444,6 +474,8 @@ void fxt_controllers_state(struct fxt_controller *list, struct fxt_session *sess
 		if (c->has_session)
 			answer_waiting(c, session);
 	}
+	if (session->state == FXT_SESSION_READY)
+		fxt_controllers_save(list, session);
 }
 
 void fxt_controllers_alert(struct fxt_controller *list, const char *name)
@@ -457,7 +489,7 @@ void fxt_controllers_alert(struct fxt_controller *list, const char *name)
 			id = json_incref(json_array_get(c->alert_ids, 0));
 			json_array_remove(c->alert_ids, 0);
 			answer(c, &id, "result", json_pack("{s:O}", "alert_name", text ? text : json_null()));
-		} else if (json_array_size(c->alerts) < MOST_ALERTS) {
+		} else if (json_array_size(c->alerts) < MOST_WAITING) {
 			json_array_append(c->alerts, text ? text : json_null());
 		}
 	}

@@ -16,7 +16,8 @@
  * errors. An event also has the `bytes` that the trace has so far: when the state is READY, all of them.
  *
  * save_trace lets others read the trace of a streaming session while it goes on, as fxt top does. It saves
- * what all programs have recorded until then, ten times a second at most, and is answered with
+ * what all programs have recorded until then, ten times a second at most: one that comes sooner waits. The
+ * answer is
  *	{"path": "/tmp/serve.1.fxt", "bytes": 4096, "records_dropped": 0, "state": "STARTED"}
  * A trace that nobody could read yet is refused with NOT_SUPPORTED and a `message` that says why.
  *
@@ -46,6 +47,7 @@ struct fxt_controller {
 	/* The ids of calls that are answered when the state changes; NULL: there is none. */
 	json_t *start_id, *stop_id, *terminate_id;
 	json_t *alert_ids, *alerts;     /* calls of watch_alert and alerts, of which at least one is empty */
+	json_t *saves;                  /* calls of save_trace that wait: their ids and `parts` */
 };
 
 /* Makes a controller of a connection, which it owns from then on, and adds it to the list. */
@@ -60,5 +62,8 @@ void fxt_controller_end(struct fxt_controller **list, struct fxt_controller *c, 
 /* Tells all controllers of a new state of the session, and of an alert. */
 void fxt_controllers_state(struct fxt_controller *list, struct fxt_session *session);
 void fxt_controllers_alert(struct fxt_controller *list, const char *name);
+
+/* Answers the calls that have waited until everything was saved. */
+void fxt_controllers_save(struct fxt_controller *list, struct fxt_session *session);
 
 #endif

@@ -217,6 +217,13 @@ static void tell_alert(void *context, const char *name)
 	fxt_controllers_alert(m->controllers, name);
 }
 
+static void tell_save(void *context)
+{
+	struct fxt_manager *m = context;
+
+	fxt_controllers_save(m->controllers, &m->session);
+}
+
 /* Reads what the provider has sent. It is ended when its process is over, or executes another program; and
  * when its connection is, unless it outlives that. A child may have a copy of the connection. */
 static void serve(struct fxt_manager *m, struct fxt_client *p, bool is_over)
@@ -352,6 +359,7 @@ void fxt_manager_begin(struct fxt_manager *m)
 {
 	m->session.on_state = tell_state;
 	m->session.on_alert = tell_alert;
+	m->session.on_save = tell_save;
 	m->session.context = m;
 	m->session.heir = fxt_heir_make(&m->session, m->path);
 	m->epoll = epoll_create1(EPOLL_CLOEXEC);

@@ -149,7 +149,9 @@ static void summarise(const struct fxt_manager *m)
 	else if (!cut_off)
 		fputs("nothing lost", stderr);
 	if (cut_off)
-		fprintf(stderr, "%sunknown what %" PRIu32 " program%s lost that broke the protocol",
+		fprintf(stderr,
+			"%sunknown what %" PRIu32 " program%s lost that broke the protocol, or ended before "
+			"recording had begun",
 			lost ? ", " : "", cut_off, cut_off == 1 ? "" : "s");
 	if (m->session.overwritten)
 		fprintf(stderr, ", %s overwritten by newer ones", fxt_count(m->session.overwritten).text);

@@ -110,7 +110,7 @@ void fxt_session_initialize(struct fxt_session *s, const struct fxt_trace_config
 	s->cut_off = 0;
 	s->files++;
 	s->was_saved = s->hears_first = false;
-	s->alert_waits = false;
+	s->save_waits = false;
 	for (size_t i = 0; i < s->count; i++)
 		fxt_client_new_session(s->clients[i]);
 	enter(s, FXT_SESSION_INITIALIZED);
@@ -209,15 +209,16 @@ static void save_all(struct fxt_session *s, uint64_t now_ns)
 		fxt_client_save(s->clients[i], s, false);
 }
 
-void fxt_session_save(struct fxt_session *s)
+bool fxt_session_save(struct fxt_session *s)
 {
 	uint64_t now_ns = fxt_now_ns();
 
-	if (!fxt_session_runs(s) || s->config.mode != FXT_BUFFERING_STREAMING ||
-	    now_ns < s->save_ns + SAVE_NS)
-		return;
-	save_all(s, now_ns);
-	fxt_archive_flush(&s->archive);
+	if (!fxt_session_runs(s) || s->config.mode != FXT_BUFFERING_STREAMING)
+		return true;
+	s->save_waits |= now_ns < s->save_ns + SAVE_NS;
+	if (!s->save_waits)
+		save_all(s, now_ns);
+	return !s->save_waits;
 }
 
 uint64_t fxt_session_dropped(struct fxt_session *s)
@@ -240,17 +241,22 @@ uint64_t fxt_session_overwritten(struct fxt_session *s)
 	return overwritten;
 }
 
-static void save_for_alert(struct fxt_session *s, uint64_t now_ns)
+/* Saves what an alert or a controller has waited for. */
+static void save_late(struct fxt_session *s, uint64_t now_ns)
 {
-	s->alert_waits = false;
-	save_all(s, now_ns);
-	fxt_session_rotate(s);
+	s->save_waits = false;
+	if (s->state != FXT_SESSION_READY)
+		save_all(s, now_ns);
+	if (s->config.mode != FXT_BUFFERING_STREAMING)
+		fxt_session_rotate(s);
+	else if (s->on_save)
+		s->on_save(s->context);
 }
 
 void fxt_session_alert(struct fxt_session *s, const char *name)
 {
 	if (s->state == FXT_SESSION_STARTED && s->config.mode != FXT_BUFFERING_STREAMING)
-		s->alert_waits = true;
+		s->save_waits = true;
 	if (s->on_alert)
 		s->on_alert(s->context, name);
 	fxt_session_advance(s);
@@ -294,7 +300,7 @@ uint64_t fxt_session_due(const struct fxt_session *s)
 {
 	uint64_t due_ns = s->deadline_ns;
 
-	if (s->alert_waits)
+	if (s->save_waits)
 		due_ns = earlier(due_ns, s->save_ns + SAVE_NS);
 	if (has_mute(s))
 		due_ns = earlier(due_ns, s->look_ns);
@@ -307,8 +313,8 @@ void fxt_session_advance(struct fxt_session *s)
 {
 	uint64_t now_ns = fxt_now_ns();
 
-	if (s->alert_waits && now_ns >= s->save_ns + SAVE_NS)
-		save_for_alert(s, now_ns);
+	if (s->save_waits && now_ns >= s->save_ns + SAVE_NS)
+		save_late(s, now_ns);
 	if (now_ns >= s->look_ns && has_mute(s))
 		look(s, now_ns);
 	if (now_ns >= s->texts_ns && fxt_session_runs(s))

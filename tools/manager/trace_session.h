@@ -84,13 +84,14 @@ struct fxt_session {
 	uint64_t given_up;              /* how often a category of a provider was given up (budget.h) */
 	uint64_t dropped;               /* records that providers which are over have lost */
 	uint64_t overwritten;           /* records of theirs that newer ones have overwritten */
-	uint32_t cut_off;               /* providers that broke the protocol: their losses are not known */
+	/* providers that broke the protocol, or were over before they began: their losses are not known */
+	uint32_t cut_off;
 	uint64_t deadline_ns;           /* CLOCK_MONOTONIC: the present change ends then at the latest */
 	uint64_t texts_ns;              /* when calls in progress are looked at next: client_texts.h */
 	uint64_t look_ns;               /* when the memory of mute providers is looked at next */
 	uint64_t take_back_ns;          /* when memory that was not used is taken back next */
 	uint64_t save_ns;               /* the last time at which an alert or a controller had them saved */
-	bool alert_waits;               /* an alert is to save them soon */
+	bool save_waits;                /* they are to be saved again as soon as they may */
 
 	/* These are the programs that are connected, whether there is a session or not. */
 	struct fxt_client **clients;
@@ -106,6 +107,7 @@ struct fxt_session {
 	/* Are told of what happens; may be NULL. `context` is theirs. */
 	void (*on_state)(void *context, enum fxt_session_state state);
 	void (*on_alert)(void *context, const char *name);
+	void (*on_save)(void *context);         /* a save that had to wait is done, or is due no more */
 	void *context;
 };
 
@@ -129,8 +131,8 @@ enum fxt_stop_error fxt_session_stop(struct fxt_session *s, bool saves);
  * ended: so the caller clears `hears_first` when nobody is left who has connected and was not heard. */
 void fxt_session_terminate(struct fxt_session *s);
 
-/* Finishes the change that is under way if all providers have answered, or its time is over. Also does
- * what is due because of alerts. */
+/* Finishes the change that is under way if all providers have answered, or its time is over. Also
+ * saves what alerts and controllers have asked for. */
 void fxt_session_advance(struct fxt_session *s);
 
 /* Returns when fxt_session_advance() is due at the latest, by CLOCK_MONOTONIC; 0: at no time. */
@@ -139,9 +141,10 @@ uint64_t fxt_session_due(const struct fxt_session *s);
 /* Handles an alert: a oneshot or circular session saves the buffers of all providers. */
 void fxt_session_alert(struct fxt_session *s, const char *name);
 
-/* Saves what all programs of a streaming session have recorded, and writes it to the archive. Does nothing if
- * that was done less than a tenth of a second ago. */
-void fxt_session_save(struct fxt_session *s);
+/* Saves what all programs of a streaming session that runs have recorded, and writes it to the archive.
+ * Returns false if that was done less than a tenth of a second ago: then it is done when this time is over,
+ * and on_save tells of it. */
+bool fxt_session_save(struct fxt_session *s);
 
 /* Returns how many records of the session are lost by now, in the programs and because the archive could not
  * be written; and how many newer ones have overwritten. */

@@ -33,7 +33,7 @@
 	X(PADDING, COSMETIC, "non-zero padding")                                                \
 	X(UTF8, COSMETIC, "invalid UTF-8")                                                      \
 	X(RESERVED_BITS, COSMETIC, "reserved bits set")                                         \
-	X(THREAD_STATE, COSMETIC, "undefined thread state")                                     \
+	X(THREAD_STATE, COSMETIC, "thread leaves a processor in a state that does not exist there") \
 	X(BOOL_VALUE, COSMETIC, "bool other than 0 or 1")                                       \
 	X(ARG_TWICE, PROFILE, "two arguments of one name")                                     \
 	X(COUNTER_NOT_NUMBER, COSMETIC, "counter value is no number")                           \

@@ -220,10 +220,11 @@ static void read_kernel_object(struct fxt_decoder *d)
 	}
 }
 
-/* Examines the state in which a thread leaves a processor. */
-static void defined(struct fxt_decoder *d, unsigned state)
+/* Examines the state in which a thread leaves a processor. Only the switches that others have added to the
+ * format, subtype 1, use `running`, for a thread that was preempted. */
+static void may_leave(struct fxt_decoder *d, unsigned state, bool may_run)
 {
-	if (state > FXT_THREAD_DEAD)
+	if (state > FXT_THREAD_DEAD || (state == FXT_THREAD_RUNNING && !may_run))
 		fxt_fault(d, FXT_FAULT_THREAD_STATE, d->rec->offset, "%u", state);
 }
 
@@ -240,7 +241,7 @@ static void read_scheduling(struct fxt_decoder *d)
 	case FXT_SCHEDULING_LEGACY_SWITCH:
 		rec->cpu = (unsigned)fxt_get_legacy_switch_cpu(rec->header);
 		rec->state = (unsigned)fxt_get_legacy_switch_state(rec->header);
-		defined(d, rec->state);
+		may_leave(d, rec->state, false);
 		rec->thread = fxt_read_thread(d, fxt_get_legacy_switch_outgoing(rec->header));
 		rec->incoming = fxt_read_thread(d, fxt_get_legacy_switch_incoming(rec->header));
 		if (rec->damaged)
@@ -251,7 +252,7 @@ static void read_scheduling(struct fxt_decoder *d)
 	case FXT_SCHEDULING_SWITCH:
 		rec->id = fxt_next_word(d);             /* outgoing tid */
 		rec->extra = fxt_next_word(d);          /* incoming tid */
-		defined(d, rec->state);
+		may_leave(d, rec->state, true);
 		fxt_read_arguments(d, (unsigned)fxt_get_scheduling_args(rec->header));
 		break;
 	case FXT_SCHEDULING_WAKEUP:
