@@ -530,6 +530,7 @@ E2E_TESTS = \
 	tests/e2e/long.sh \
 	tests/e2e/losses.sh \
 	tests/e2e/managed.sh \
+	tests/e2e/mistakes.sh \
 	tests/e2e/modes.sh \
 	tests/e2e/objects.sh \
 	tests/e2e/owns.sh \

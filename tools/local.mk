@@ -16,6 +16,8 @@ COMMON_FILES = \
 	tools/common/memory_limit.h \
 	tools/common/message.c \
 	tools/common/message.h \
+	tools/common/nearest.c \
+	tools/common/nearest.h \
 	tools/common/options.c \
 	tools/common/pack.c \
 	tools/common/pack.h
@@ -131,6 +133,8 @@ PROGRAMS_FILES = \
 	tools/programs/frame_names.h \
 	tools/programs/option_values.c \
 	tools/programs/option_values.h \
+	tools/programs/triggered.c \
+	tools/programs/triggered.h \
 	tools/programs/perf_map.c \
 	tools/programs/perf_map.h \
 	tools/programs/program.c \
@@ -246,10 +250,12 @@ RECORD_FILES = \
 	tools/record/keep_pid.h \
 	tools/record/merge_command.c \
 	tools/record/record.c \
+	tools/record/record_accepted.c \
 	tools/record/record.h \
 	tools/record/record_env.c \
 	tools/record/record_options.c \
 	tools/record/record_say.c \
+	tools/record/record_together.c \
 	tools/record/run.c \
 	tools/record/run.h \
 	tools/record/saver.c \

@@ -445,6 +445,10 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 		     const struct fxt_report_options *options);
 /* Returns whether events of the category are to be told of. */
 bool fxt_report_wants(struct fxt_report *report, const struct fxt_text *category);
+
+/* Returns NULL, or which category that the user asked for the trace does not have, and which it has. The
+ * caller frees the text. */
+char *fxt_report_unmatched(const struct fxt_report *report);
 void fxt_report_print(const struct fxt_report *report, FILE *out);
 /* Prints the lines about losses, among the first ones. */
 void fxt_report_print_losses(const struct fxt_report *report, FILE *out);

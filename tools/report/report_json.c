@@ -137,6 +137,26 @@ static void put_not_kept(struct fxt_json *j, const struct fxt_overview *o, const
 	fxt_json_end(j);
 }
 
+/* Puts what of the file could not be read, which is null if all could. */
+static void put_unread(struct fxt_json *j, const struct fxt_reader *r)
+{
+	if (!r->damaged_records && !r->tail_bytes) {
+		fxt_json_null(j, "unread");
+		return;
+	}
+	fxt_json_object(j, "unread");
+	fxt_json_u64(j, "damaged_records", r->damaged_records);
+	if (r->damaged_records) {
+		fxt_json_u64(j, "first_damaged_offset", r->first_fault_offset);
+		fxt_json_string(j, "first_damage", fxt_fault_text[r->first_fault]);
+		fxt_json_string(j, "first_damage_detail", r->first_fault_detail);
+	}
+	fxt_json_u64(j, "cut_bytes", r->tail_bytes);
+	if (r->tail_bytes)
+		fxt_json_u64(j, "cut_at", r->at);
+	fxt_json_end(j);
+}
+
 /* Puts what has no name. */
 static void put_nameless(struct fxt_json *j, const struct fxt_report *report)
 {
@@ -195,6 +215,7 @@ static void put_trace(struct fxt_json *j, const struct fxt_report *report)
 	fxt_json_u64(j, "last_ns", o->last_ns);
 	fxt_wall_clock_json(&report->wall_clock, j, o->first_ns, o->last_ns);
 	put_account(j, report);
+	put_unread(j, report->r);
 	fxt_json_array(j, "categories");
 	for (size_t i = 0; i < o->category_count; i++)
 		fxt_category_json(j, report->r, &o->categories[i]);
