@@ -83,8 +83,8 @@ void fxt_record_summary(const struct fxt_record_options *o, const struct fxt_mer
 /* Says, or writes as JSON, that no trace could be made and what is known to be lost; the parts are left. */
 void fxt_record_not_joined(const struct fxt_record_options *o, const struct fxt_merge *m,
 			   const struct fxt_run *run, const char *directory);
-/* Prints the line of summary for what fxt merge has joined. */
-void fxt_merge_summary(const struct fxt_merge *m, const char *path);
+/* Prints the line of summary for what fxt merge has joined, or a JSON object. */
+void fxt_merge_summary(const struct fxt_merge *m, const char *path, bool json);
 
 /* Prints why no program has left a part, as far as it can be known. `witness` is the path of the part that
  * has what the kernel told, or NULL. */

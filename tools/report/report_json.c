@@ -10,6 +10,7 @@
 
 #include "report.h"
 #include "tools/analysis/categories.h"
+#include "tools/common/message.h"
 #include "tools/analysis/demangle.h"
 #include "tools/callers/nameless.h"
 #include "tools/printing/json.h"
@@ -504,11 +505,13 @@ static void put_log(struct fxt_json *j, const struct fxt_report *report)
 	fxt_json_end(j);
 }
 
-void fxt_report_json(const struct fxt_report *report, FILE *out)
+/* Writes the report with so many elements of each array; 0: all. */
+static void put_report(const struct fxt_report *report, unsigned most, FILE *out)
 {
-	struct fxt_json j = {.out = out};
+	struct fxt_json j = {.out = out, .most = most};
 
 	fxt_json_object(&j, NULL);
+	fxt_json_u64(&j, "schema", FXT_JSON_SCHEMA);
 	put_trace(&j, report);
 	put_calls(&j, "agent", report, &report->agent);
 	fxt_report_json_threads(&j, report);
@@ -531,5 +534,32 @@ void fxt_report_json(const struct fxt_report *report, FILE *out)
 	fxt_left_out_json(&report->left_out, report->r, &j);
 	put_log(&j, report);
 	put_open_calls(&j, report);
+	if (most)
+		fxt_json_cuts(&j);
 	fxt_json_end(&j);
+}
+
+void fxt_report_json(const struct fxt_report *report, FILE *out)
+{
+	/* What is longer fills the whole memory of those that are asked to read it. */
+	enum { MOST_BYTES = 20000 };
+	unsigned most = 200;
+	char *text;
+	size_t bytes;
+
+	if (report->options.top == FXT_TOP_ALL) {
+		put_report(report, 0, out);
+		return;
+	}
+	for (;; most = most * 2 / 3) {
+		FILE *whole = fxt_text_stream(&text, &bytes);
+
+		put_report(report, most, whole);
+		fclose(whole);
+		if (bytes <= MOST_BYTES || most == 1)
+			break;
+		free(text);
+	}
+	fwrite(text, 1, bytes, out);
+	free(text);
 }
