@@ -394,6 +394,8 @@ DUMP_FILES = \
 	tools/dump/dump_json.c
 
 WAITS_FILES = \
+	tools/waits/tracks.c \
+	tools/waits/tracks.h \
 	tools/waits/call_roles.c \
 	tools/waits/call_roles.h \
 	tools/waits/kept_time.c \

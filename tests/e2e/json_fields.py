@@ -89,9 +89,10 @@ class Trace:
                 one = two
             cpu, state, before, after = (draw.randrange(256), draw.choice([0, 1, 2, 3, 4, 5]),
                                          draw.randrange(256), draw.randrange(256))
-            self.record(8, cpu << 16 | state << 24 | one[0] << 28 | two[0] << 36 | before << 44 |
-                        after << 52, struct.pack("<Q", ticks), type="switch", time=ticks, cpu=cpu,
-                        state=state, outgoing=one[2], incoming=two[2], outgoing_pid=one[1], incoming_pid=two[1],
+            fields = cpu << 16 | state << 24 | one[0] << 28 | two[0] << 36
+            self.record(8, fields | before << 44 | after << 52, struct.pack("<Q", ticks),
+                        type="switch", time=ticks, cpu=cpu, state=state, outgoing=one[2],
+                        incoming=two[2], outgoing_pid=one[1], incoming_pid=two[1],
                         outgoing_priority=before, incoming_priority=after)
         elif what in (1, 2):
             args, count, told = self.arguments()

@@ -75,7 +75,6 @@ record "'--jsn': did you mean --json?" -q --jsn
 record "--trigger.*give -m circular" --trigger='read>1us'
 record "--trigger-keep.*--trigger" --trigger-keep=3
 record "--toggle and --start-delay" --toggle=USR1 --start-delay=1s
-record "--rotate and --keep" --rotate=1,1 --keep=10s
 record "--rotate and --max-size" --rotate=1,1 --max-size=1
 record "--no-kernel.*--sample" --no-kernel --sample=99
 record "--buffer-size.*circular" -b 8

@@ -482,7 +482,7 @@ done
 is "-p and a command" "125 1" "$? $(grep -c 'give one of them' said)"
 for bad in -1 x 10001 ''; do
 	"$FXT" record --sample="$bad" true 2>said
-	is "--sample=$bad" "125 1" "$? $(grep -c 'is no number of samples' said)"
+	is "--sample=$bad" "125 1" "$? $(grep -c -e 'is no number of samples' -e 'is empty' said)"
 done
 is "folders that are left" 0 "$(find . -name '.fxt-parts.*' | wc -l)"
 

@@ -153,8 +153,6 @@ static char *check_modes(const struct fxt_record_options *o)
 				  or_variable(o->mode, "FXT_BUFFERING_MODE"));
 	if (o->rotate_bytes && o->max_mb)
 		return fxt_strdup("--rotate and --max-size both say how much is kept; give one of them");
-	if (o->rotate_bytes && o->keep_ns)
-		return fxt_strdup("--rotate and --keep both say what is kept; give one of them");
 	if (o->lacks_kernel && o->is_sampled && o->hz)
 		return fxt_strdup("--no-kernel takes no samples, and --sample says how often; give one of "
 				  "them");

@@ -21,6 +21,7 @@
 #include "tools/analysis/blocked_threads.h"
 #include "tools/analysis/gaps.h"
 #include "tools/analysis/process_ends.h"
+#include "tools/waits/tracks.h"
 #include "tools/descriptors/fd_images.h"
 #include "tools/descriptors/fd_lifetimes.h"
 #include "tools/common/histogram.h"
@@ -420,6 +421,7 @@ struct fxt_report {
 	struct fxt_calls_in_progress open;
 	struct fxt_descriptors descriptors;
 	struct fxt_thread_times threads;
+	struct fxt_tracks tracks;       /* of another tracer */
 	struct fxt_flights flights;
 	struct fxt_kept_times kept;
 	struct fxt_chains chains;

@@ -333,5 +333,6 @@ void fxt_report_free(struct fxt_report *report)
 	fxt_ends_free(&report->process_ends);
 	fxt_objects_free(&report->objects);
 	fxt_processor_time_free(&report->processor);
+	fxt_tracks_free(&report->tracks);
 	free(report->chosen);
 }

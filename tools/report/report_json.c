@@ -532,6 +532,7 @@ static void put_report(const struct fxt_report *report, unsigned most, FILE *out
 	fxt_budget_steps_json(&report->budget, report->r, &j);
 	fxt_unseen_json(&report->unseen, report->r, &j);
 	fxt_left_out_json(&report->left_out, report->r, &j);
+	fxt_tracks_json(&report->tracks, report->r, &j);
 	put_log(&j, report);
 	put_open_calls(&j, report);
 	if (most)
