@@ -488,6 +488,8 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 	fxt_chains_finish(&report->chains, r, &report->threads);
 	fxt_threads_finish(&report->threads, r, &report->roles, &report->files, &report->open,
 			   &report->process_ends, &report->overview.spans, &report->processor.switches);
+	if (report->processor.is_foreign)
+		fxt_threads_switched(&report->threads, &report->processor.switches);
 	fxt_leaks_finish(&report->leaks, report->r, &report->gaps, &report->heaps);
 	fxt_heaps_sort(&report->heaps);
 	fxt_heap_stacks_finish(&report->heap_stacks);
