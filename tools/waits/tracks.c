@@ -92,7 +92,8 @@ static void take_counter(struct fxt_tracks *t, struct fxt_reader *r, const struc
 
 static void take_async(struct fxt_tracks *t, struct fxt_reader *r, const struct fxt_record *rec, uint64_t ns)
 {
-	uint64_t number = place_of(&t->ids, r->threads[rec->thread].pid, rec->extra, t->ids.count);
+	uint32_t process =
+		(uint32_t)place_of(&t->processes, r->threads[rec->thread].pid, 0, t->processes.count);
 	uint32_t category = fxt_symbol(r, &rec->category), name = fxt_symbol(r, &rec->name);
 	size_t at = place_of(&t->async_of, category, name, t->async_count);
 	struct fxt_async_sum *sum;
@@ -104,7 +105,7 @@ static void take_async(struct fxt_tracks *t, struct fxt_reader *r, const struct 
 		t->asyncs[t->async_count++] = (struct fxt_async_sum){.category = category, .name = name};
 	}
 	sum = &t->asyncs[at];
-	top = fxt_map_put(&t->open_of, number, both(category, name), &fresh);
+	top = fxt_map_put(&t->open_of, rec->extra, both(process, (uint32_t)at), &fresh);
 	if (rec->subtype == FXT_EVENT_ASYNC_BEGIN) {
 		size_t place = t->unused;
 
@@ -422,6 +423,7 @@ void fxt_tracks_free(struct fxt_tracks *t)
 	free(t->flows);
 	free(t->open);
 	fxt_map_free(&t->ids);
+	fxt_map_free(&t->processes);
 	fxt_map_free(&t->series_of);
 	fxt_map_free(&t->async_of);
 	fxt_map_free(&t->open_of);

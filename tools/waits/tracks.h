@@ -42,10 +42,11 @@ struct fxt_tracks {
 	size_t async_count, async_capacity;
 	struct fxt_flow_sum *flows;
 	size_t flow_count, flow_capacity;
-	struct fxt_map ids;             /* process and id -> a number for both, from 1 up */
+	struct fxt_map ids;             /* process and id of a counter -> a number for both, from 1 up */
+	struct fxt_map processes;       /* process -> its number, from 1 up */
 	struct fxt_map series_of;       /* number and category, name and argument -> place from 1 up */
 	struct fxt_map async_of;        /* category and name -> place from 1 up */
-	struct fxt_map open_of;         /* number, category and name -> the last begin, a place from 1 up */
+	struct fxt_map open_of;         /* id, process and place in asyncs -> the last begin, from 1 up */
 	struct fxt_map flow_of;         /* name and category, threads -> place from 1 up */
 	struct fxt_map flying;          /* id, name and category -> thread and time of the last step */
 	struct fxt_open_async *open;
