@@ -11,4 +11,23 @@ if ! difference=$(diff <(echo "$expected") <(sed '/^$/,$d; s/ .*//' <<<"$printed
 	echo "$difference"
 	exit 1
 fi
+# The pages say which of them #default lacks.
+lacking=$(${CC:-cc} -E -P -x c "${abs_top_srcdir:-.}/writer/categories.def" | tr -s '[:space:]' ' ' |
+	sed 's/ *CATEGORY(/\nCATEGORY(/g' | sed -n 's/^CATEGORY(\([a-z]*\), 0,.*/\1/p')
+said=$(sed -n 's/^\.BR \([a-z" ]*\) \.$/\1/p' <(sed -n '/every category there is but/,/^\.TP/p' \
+	"${abs_top_srcdir:-.}/docs/libfxtagent.7") | sed 's/" and "/\n/; s/ *\n */\n/; s/ //g')
+if test "$said" != "$lacking"; then
+	printf 'FAIL: #default lacks (<), and libfxtagent(7) says (>):\n%s\n' \
+		"$(diff <(echo "$lacking") <(echo "$said"))"
+	exit 1
+fi
+for name in $(echo "$expected"); do
+	row=$(grep "^| \`$name\` |" "${abs_top_srcdir:-.}/README.md")
+	here=$(grep -c -e 'Not in `#default`' -e 'not by default' <<<"$row")
+	there=$("${FXT:-./fxt}" categories | grep "^$name " | grep -c '(not in #default)')
+	if test "$here" != "$(grep -cx "$name" <<<"$lacking")" || test "$here" != "$there"; then
+		echo "FAIL: README.md, categories.def and fxt categories disagree whether #default has $name"
+		exit 1
+	fi
+done
 echo "fxt categories prints the $(wc -l <<<"$expected") categories"

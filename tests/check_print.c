@@ -7,9 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "apps/random.h"
 #include "suite.h"
 #include "tools/analysis/demangle.h"
 #include "tools/common/message.h"
+#include "tools/common/nearest.h"
 #include "tools/printing/json.h"
 #include "tools/printing/print.h"
 #include "tools/programs/option_values.h"
@@ -21,7 +23,7 @@ START_TEST(prints_for_people)
 	const struct fxt_text odd = {.text = "a\x1b[2J\xc2\x9b\xff\n", .bytes = 9};
 	const struct fxt_text path = {.text = "/usr/include/stdio.h", .bytes = 20};
 	char *text = fxt_printable(&odd, 100, false), *end = fxt_printable(&path, 9, true);
-	char *duration = fxt_option_duration_ns("1.5ms");
+	char *duration = NULL;
 
 	ck_assert_str_eq(text, "a\\x1b[2J\\x9b?\\n");
 	ck_assert_str_eq(end, "..stdio.h");
@@ -31,12 +33,67 @@ START_TEST(prints_for_people)
 	ck_assert_str_eq(fxt_bytes(1536).text, "1.50 KiB");
 	ck_assert_str_eq(fxt_bytes(UINT64_MAX).text, "16.0 EiB");
 	ck_assert_str_eq(fxt_count(1204118).text, "1 204 118");
+	ck_assert_ptr_null(fxt_option_set_duration(&duration, "1.5ms"));
 	ck_assert_str_eq(duration, "1500000");
-	ck_assert_ptr_null(fxt_option_duration_ns("5x"));
-	ck_assert_ptr_null(fxt_option_duration_ns("-1s"));
 	free(text);
 	free(end);
 	free(duration);
+}
+END_TEST
+
+/* Times that are refused leave what was there, and say why. */
+START_TEST(reads_times)
+{
+	static const struct {
+		const char *text, *ns;          /* NULL: it is refused */
+	} times[] = {
+		{"0", "0"},	  {"0s", "0"},	  {"1us", "1000"}, {"2m", "120000000000"},
+		{"1h", "3600000000000"},  {".5s", NULL},  {"61m", NULL},   {"5", NULL},
+		{"5x", NULL},	  {"-1s", NULL},  {"1 s", NULL},   {"", NULL},
+		{"0x10s", NULL},  {"inf", NULL},  {"1e3ms", NULL}, {"s", NULL},
+	};
+
+	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
+		char *ns = fxt_strdup("7"), *bad = fxt_option_set_duration(&ns, times[i].text);
+
+		ck_assert_msg(!bad == !!times[i].ns, "%s: %s", times[i].text, bad ? bad : "accepted");
+		ck_assert_str_eq(ns, times[i].ns ? times[i].ns : "7");
+		ck_assert(!bad || strstr(bad, "give "));
+		free(bad);
+		free(ns);
+	}
+}
+END_TEST
+
+/* A name with one slip, at random, is found again; a word that is no name with slips is not. */
+START_TEST(finds_what_was_meant)
+{
+	static const char *const names[] = {"categories", NULL, "pthread_mutex_lock", "circular", "duration",
+					    "keep-pid", "threshold"};
+	enum { NAMES = sizeof(names) / sizeof(*names) };
+
+	random_seed(0);
+	for (int i = 0; i < 2000; i++) {
+		const char *name = names[random_below(NAMES)], *found;
+		char word[64];
+		size_t at, bytes;
+
+		if (!name)
+			continue;
+		bytes = strlen(name);
+		at = random_below(bytes - 1);
+		strcpy(word, name);
+		switch (random_below(4)) {
+		case 0: memmove(word + at, word + at + 1, bytes - at); break;
+		case 1: memmove(word + at + 1, word + at, bytes - at + 1); break;
+		case 2: word[at] = '%'; break;
+		default: word[at] = name[at + 1], word[at + 1] = name[at];
+		}
+		found = fxt_nearest(word, names, NAMES);
+		ck_assert_msg(found == name, "%s is %s, and not %s", word, found ? found : "nothing", name);
+	}
+	ck_assert_ptr_null(fxt_nearest("nonsense", names, NAMES));
+	ck_assert_ptr_null(fxt_nearest("", names, NAMES));
 }
 END_TEST
 
@@ -267,6 +324,8 @@ int main(void)
 	TCase *c = tcase_create("print");
 
 	tcase_add_test(c, prints_for_people);
+	tcase_add_test(c, reads_times);
+	tcase_add_test(c, finds_what_was_meant);
 	tcase_add_test(c, cuts_in_the_middle);
 	tcase_add_loop_test(c, cuts_long_text_alike, 0, 50);
 	tcase_add_test(c, lines_fit);

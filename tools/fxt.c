@@ -14,6 +14,7 @@
 #include "tools/analysis/categories.h"
 #include "tools/check/check.h"
 #include "tools/common/message.h"
+#include "tools/common/nearest.h"
 #include "tools/import/import.h"
 #include "tools/dump/dump.h"
 #include "tools/export/export.h"
@@ -51,6 +52,19 @@ static void usage(FILE *out)
 	fputs("\n'fxt COMMAND --help' says more of each; so does fxt(1).\n", out);
 }
 
+static int no_command(const char *name)
+{
+	const char *names[COMMANDS];
+	char *hint;
+
+	for (int i = 0; i < COMMANDS; i++)
+		names[i] = commands[i].name;
+	hint = fxt_did_you_mean(name, names, COMMANDS);
+	fxt_error(NULL, "there is no command '%s'%s", name, *hint ? hint : ": fxt --help lists all");
+	free(hint);
+	return 2;
+}
+
 static int trace_of_directory(const char *path)
 {
 	return fxt_import_is(path) ? fxt_import_trace(path) : fxt_joined_directory(path);
@@ -82,6 +96,5 @@ int main(int argc, char **argv)
 		if (strcmp(name, commands[i].name) == 0)
 			return commands[i].run(argc - 1, argv + 1);
 	}
-	fxt_error(NULL, "there is no command '%s': fxt --help lists all", name);
-	return 2;
+	return no_command(name);
 }

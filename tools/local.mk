@@ -16,6 +16,8 @@ COMMON_FILES = \
 	tools/common/memory_limit.h \
 	tools/common/message.c \
 	tools/common/message.h \
+	tools/common/nearest.c \
+	tools/common/nearest.h \
 	tools/common/options.c \
 	tools/common/pack.c \
 	tools/common/pack.h
@@ -133,6 +135,8 @@ PROGRAMS_FILES = \
 	tools/programs/frame_names.h \
 	tools/programs/option_values.c \
 	tools/programs/option_values.h \
+	tools/programs/triggered.c \
+	tools/programs/triggered.h \
 	tools/programs/perf_map.c \
 	tools/programs/perf_map.h \
 	tools/programs/program.c \
@@ -248,10 +252,12 @@ RECORD_FILES = \
 	tools/record/keep_pid.h \
 	tools/record/merge_command.c \
 	tools/record/record.c \
+	tools/record/record_accepted.c \
 	tools/record/record.h \
 	tools/record/record_env.c \
 	tools/record/record_options.c \
 	tools/record/record_say.c \
+	tools/record/record_together.c \
 	tools/record/run.c \
 	tools/record/run.h \
 	tools/record/saver.c \
@@ -395,6 +401,8 @@ DUMP_FILES = \
 	tools/dump/dump_json.c
 
 WAITS_FILES = \
+	tools/waits/tracks.c \
+	tools/waits/tracks.h \
 	tools/waits/call_roles.c \
 	tools/waits/call_roles.h \
 	tools/waits/kept_time.c \

@@ -33,7 +33,7 @@ enum action {
 struct steps_shared {
 	volatile bool in_call;
 	volatile int forked;                    /* the process id of the child that the handler has forked */
-	volatile bool has_got;                  /* the interrupted call has got its lock, and nobody gave it back */
+	volatile bool has_got;                  /* the interrupted call has got its lock, and has it still */
 	volatile bool has_failed;               /* that child was killed, or has found something wrong */
 	volatile long made[WHO_END], forked_made[WHO_END];
 };

@@ -30,7 +30,7 @@ def traced(directory):
     found, lost = collections.defaultdict(collections.Counter), 0
     for path in glob.glob(directory + "/*.fxt"):
         subprocess.run([FXT, "check", path], stdout=subprocess.DEVNULL, check=True)
-        report = json.loads(subprocess.run([FXT, "report", "--json", path], stdout=subprocess.PIPE,
+        report = json.loads(subprocess.run([FXT, "report", "--json", "--all", path], stdout=subprocess.PIPE,
                                            check=True).stdout)
         pid = report["trace"]["programs"][0]["id"]
         lost += report["trace"]["dropped"] + report["trace"]["overwritten"] + report["trace"]["filtered"]

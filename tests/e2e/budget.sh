@@ -61,7 +61,7 @@ for run in "1 $pairs fork" "3 $pairs"; do
 	fxt report spent.fxt >report
 	is "$run: the report" "$(wc -l <<<"$expected")" \
 		"$(grep -c '^BUDGET: spends [0-9]* records no malloc after .*, and 1% are allowed$' report)"
-	is "$run: as JSON" "malloc" "$(fxt report --json spent.fxt | python3 -c '
+	is "$run: as JSON" "malloc" "$(fxt report --json --all spent.fxt | python3 -c '
 import json, sys
 print(*{step["given_up"] for step in json.load(sys.stdin)["budget"]})')"
 	is "$run: what was freed unseen" "" "$(grep '^NEVER FREED' report)"
@@ -114,12 +114,13 @@ is "fxt record: its last line" 1 "$(grep -c 'budget' err)"
 
 for bad in 2 x% 0% -1% 2%% 1001% ''; do
 	"$FXT" record --budget="$bad" true >said 2>&1
-	is "--budget='$bad'" "125 1" "$? $(grep -c 'is no budget: give what' said)"
+	is "--budget='$bad'" "125 1" \
+		"$? $(grep -c 'is no budget: give what\|the value of --budget is empty' said)"
 done
 FXT_BUDGET=much "$FXT" serve 2>said
 is "FXT_BUDGET=much" "2 1" "$? $(grep -c "FXT_BUDGET: 'much' is no budget" said)"
 "$FXT" record --budget=2% -m circular true 2>said
-is "no manager" "125 1" "$? $(grep -c -e '--budget need streaming mode' said)"
+is "no manager" "125 1" "$? $(grep -c -e '--budget does not go with --mode=circular' said)"
 FXT_BUDGET=2% traced alone true 2>said
 is "no manager for a program" 1 "$(grep -c 'FXT_BUDGET is kept by fxt record and fxt serve' said)"
 FXT_BUDGET='' traced alone true 2>said

@@ -197,7 +197,7 @@ recorded_for()
 		sum[$1] += $2 } END { print sum["io:access"] + 0, sum["dl:dlclose"] + 0,
 		sum["pthread:pthread_mutex_lock"] + sum["pthread:pthread_mutex_unlock"] }')
 	is "FXT_CALLERS=$1: access, dlclose, locks" "$2" "$found"
-	fxt report --json chosen/*.fxt | python3 -c '
+	fxt report --json --all chosen/*.fxt | python3 -c '
 import json, sys
 print(json.load(sys.stdin)["trace"]["attempted"])' >>attempted
 	rm -rf chosen

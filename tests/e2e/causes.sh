@@ -120,7 +120,7 @@ s/$waited\n$took\n$within\$/\1 \5 \2 \3 \4/p
 printf 'payer transfer log_lock rotator rotate_log\nrotator rotate_log accounts_lock payer transfer\n' \
 	>expected
 same "deadlock" expected found
-fxt report --json "$file" >report.json
+fxt report --json --all "$file" >report.json
 is "deadlock, JSON" "accounts_lock log_lock" "$(python3 -c '
 import json
 print(*sorted(b["lock"] for b in json.load(open("report.json"))["blocked"] if b["deadlock"]))')"
@@ -152,7 +152,7 @@ traced trace "$apps/causes" readers 20 >told 2>err || fail "readers: exit status
 file=$(only trace/*.fxt) && valid "$file"
 trace arrows "$file" | grep rwlock | sort >found
 same_some "readers: arrows" told found
-fxt report --json "$file" >report.json
+fxt report --json --all "$file" >report.json
 is "readers: who let them go on" "writer" "$(python3 -c '
 import json
 waits = [w for c in json.load(open("report.json"))["chains"] for w in c["longest"]

@@ -83,7 +83,7 @@ for zone in 'AAA-05:45' 'BBB3:30CCC,M3.5.0,M10.5.0' 'Asia/Tokyo'; do
 	"$FXT" report --utc zone.fxt >report
 	is "the report's time of day" 1 \
 		"$(grep -c "^from $(date -u +%Y)-.*Z to .*Z, local time $(TZ=$zone date +%:z)\$" report)"
-	"$FXT" report --json zone.fxt | python3 -c '
+	"$FXT" report --json --all zone.fxt | python3 -c '
 import json, sys
 utc = json.load(sys.stdin)["trace"]["utc"]
 print(utc["zone"], utc["first"] < utc["last"], utc["first_ns"] < utc["last_ns"])' >json

@@ -33,7 +33,7 @@ told_unseen()
 	is "$name: what the report says of children" "$times" \
 		"$(fxt report lost.fxt | sed -n "s/^NOT SEEN: a child that shares .*$children/\1/p")"
 	is "$name: what the report counts" "$times" \
-		"$(fxt report --json lost.fxt | python3 -c 'import json, sys
+		"$(fxt report --json --all lost.fxt | python3 -c 'import json, sys
 print(*(one["times"] for one in json.load(sys.stdin)["not_seen"]))')"
 	"$FXT" record -o told.fxt -- "$apps/lost_connections" $what $count >found.out 2>said
 	is "$name: what the summary says of children" \

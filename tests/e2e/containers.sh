@@ -138,7 +138,7 @@ is "$shorts short processes: exit status" 0 $?
 is "$shorts short processes: processes that the kernel killed" "$deaths_before" "$(died)"
 valid shorts.fxt
 is "$shorts short processes: in the trace" $((shorts + 1)) \
-	"$(fxt report --json shorts.fxt | python3 -c '
+	"$(fxt report --json --all shorts.fxt | python3 -c '
 import json, sys
 print(json.load(sys.stdin)["trace"]["processes"])')"
 

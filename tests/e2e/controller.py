@@ -464,7 +464,7 @@ def accounts(trace, tag):
         if name.startswith(("dropped", "overwritten", "filtered")):
             found[pid] += records
             sums[name.partition("_")[0]] += records
-    report = json.loads(subprocess.run([FXT, "report", "--json", trace], stdout=subprocess.PIPE,
+    report = json.loads(subprocess.run([FXT, "report", "--json", "--all", trace], stdout=subprocess.PIPE,
                                        check=True).stdout)["trace"]
     told = {name: report[name] for name in ("dropped", "overwritten", "filtered")}
     need(all(told[name] == sums[name] for name in told), f"{trace}: {sums} are lost, and told are {told}")

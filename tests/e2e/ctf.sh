@@ -100,8 +100,8 @@ FXT_CATEGORIES=function traced names "$apps/many_functions" $functions 2000 >/de
 converted "$(only names/*.fxt)" many
 between "classes of many names" 4000 8300 "$(grep -c '^event {' many.ctf/ust/metadata)"
 ctf metadata many.ctf >views
-fxt report --json names/*.fxt >before
-fxt report --json many.ctf >after
+fxt report --json --all names/*.fxt >before
+fxt report --json --all many.ctf >after
 python3 "$abs_top_srcdir/tests/e2e/ctf_compare.py" same before after >compared ||
 	grep -q 'built without' compared || fail "many names: $(cat compared)"
 

@@ -10,7 +10,7 @@ ctf()
 # dropped_by FILE: prints how many events the trace lacks, by its own ledger.
 dropped_by()
 {
-	fxt report --json "$1" | python3 -c '
+	fxt report --json --all "$1" | python3 -c '
 import json, sys
 def find(value, key):
     if isinstance(value, dict):

@@ -445,7 +445,7 @@ began = time.monotonic()
 subprocess.run([fxt, "convert", "-q", "--to=ctf", "-o", "large.ctf", trace], check=True)
 clock, used = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
 size = sum(os.path.getsize(os.path.join(d, f)) for d, _, files in os.walk("large.ctf") for f in files)
-report = subprocess.run([fxt, "report", "--json", trace], stdout=subprocess.PIPE).stdout
+report = subprocess.run([fxt, "report", "--json", "--all", trace], stdout=subprocess.PIPE).stdout
 overview = json.loads(report)["trace"]
 events = overview["events"]
 print(f"{events} events, {overview['dropped']} lost, {clock:.1f} s by the clock,"

@@ -133,7 +133,7 @@ done
 # A directory of parts stays one, though a part was converted beside.
 mkdir parts
 cp threads.fxt shell.fxt parts
-fxt report --json parts >before
+fxt report --json --all parts >before
 "$FXT" convert --to=ctf parts/threads.fxt 2>error || fail "a part: $(cat error)"
-fxt report --json parts >after
+fxt report --json --all parts >after
 same_some "parts, and one of them converted: the report" before after

@@ -57,7 +57,7 @@ says leaks "^  dup_line $(at leaks.cc 'static_cast<char *>(malloc') +~[0-9.]+ Mi
 # what is said of it is s * s * (1 - p) / p. The limit is five deviations of the sum.
 left()
 {
-	fxt report --json "$1.fxt" >report.json
+	fxt report --json --all "$1.fxt" >report.json
 	is "$1: what was left" "True True" "$(python3 - "$2" <<'END'
 import json, math, sys
 mean = int(sys.argv[1])
@@ -120,7 +120,7 @@ if "$apps/makes_code" none 1 >pid && command -v node >/dev/null 2>&1 &&
 	rm -f "/tmp/perf-$(cat pid).map"
 	says buffers \
 		'^heap at its peak: .*, by (askForBuffer|keepBuffers) \(buffers.js:[0-9]+:[0-9]+\)'
-	fxt report --json buffers.fxt | grep '"function": "JS:.askForBuffer ' >whole ||
+	fxt report --json --all buffers.fxt | grep '"function": "JS:.askForBuffer ' >whole ||
 		fail "buffers: JSON has no whole names"
 	fxt report --folded=peak:- buffers.fxt | grep 'JS:.askForBuffer .*/buffers.js:2:' >whole ||
 		fail "buffers: stacks have no whole names"

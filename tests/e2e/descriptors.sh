@@ -58,7 +58,7 @@ for ((i = 0; i < ${FXT_ROUNDS:-3}; i++)); do
 		file=$(ls trace/*.fxt)
 		test $end = snapshot && file=$(ls trace/*.snapshot*.fxt)
 		valid --ring "$file"
-		fxt report --json "$file" | python3 named.py >wrong 2>&1 ||
+		fxt report --json --all "$file" | python3 named.py >wrong 2>&1 ||
 			fail "$end, FXT_SEED=$FXT_SEED: $(cat wrong)"
 		is "$end: calls of the opening that are left" 0 \
 			"$(fxt dump "$file" | grep -c 'complete.* io:openat\? ')"
@@ -85,7 +85,7 @@ for way in close fclose fdopen-fclose dup dup2 close_range closedir pclose; do
 	valid back.fxt
 	is "comes back after $way: bytes read" "$(stat -c %s sent.file)" "$(cat said)"
 	is "comes back after $way: bytes of the old file, and of what came" "True True" "$(
-		fxt report --json back.fxt | python3 -c '
+		fxt report --json --all back.fxt | python3 -c '
 import json, sys
 files = json.load(sys.stdin)["files"]
 old = sum(f["read_bytes"] for f in files if f["file"] == "old.file")

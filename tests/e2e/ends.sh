@@ -178,7 +178,7 @@ left()
 	trace unended left.fxt >unended.fxt
 	for file in left unended; do
 		fxt report $file.fxt | sed '1,/ of trace/d' >$file.report
-		fxt report --json $file.fxt | python3 -c '
+		fxt report --json --all $file.fxt | python3 -c '
 import json, sys
 report = json.load(sys.stdin)
 print(json.dumps([report["leaks"], report["descriptors_open"], report["threads"]], indent=1))' >$file.json
@@ -376,7 +376,7 @@ for witness in "" --no-kernel; do
 		"$(python3 "$abs_top_srcdir/tests/e2e/numbers.py" numbers.fxt model 2>&1)"
 	is "one number$witness: how many the summary and the report count" \
 		"$(tail -n 1 summary | processes_counted)" \
-		"$(fxt report --json numbers.fxt | processes_counted)"
+		"$(fxt report --json --all numbers.fxt | processes_counted)"
 	is "one number$witness: who was killed" "$(grep -c killed model)" \
 		"$(fxt report --top=100 numbers.fxt |
 			grep -c "^same_number $(head -n 1 model) was killed by signal 9")"
@@ -405,7 +405,7 @@ if test $status != 77 && test "$alone" != false; then
 		"$(python3 "$abs_top_srcdir/tests/e2e/numbers.py" merged.fxt model 2>&1)"
 	# A number that only a thread has again needs no telling apart there: its process is another one.
 	for trace in merged served; do
-		fxt report --json $trace.fxt | python3 -c 'import json, sys
+		fxt report --json --all $trace.fxt | python3 -c 'import json, sys
 for thread in json.load(sys.stdin)["threads"]:
     print(thread["process_koid"], thread["tid"], thread["running_ns"])' | sort >$trace.threads
 	done

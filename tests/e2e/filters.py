@@ -53,7 +53,7 @@ def found(files):
     recorded, left_out, attempted = collections.Counter(), collections.Counter(), {}
     for file in files:
         pid = file.rsplit(".", 2)[1]
-        report = json.loads(subprocess.run([os.environ["FXT"], "report", "--json", file],
+        report = json.loads(subprocess.run([os.environ["FXT"], "report", "--json", "--all", file],
                                            stdout=subprocess.PIPE, check=True).stdout)
         for call in report["calls"]:
             if call["category"] == "function":

@@ -14,7 +14,7 @@ called()
 {
 	valid "$2"
 	trace counts "$2" | grep ^function: | LC_ALL=C sort >"$1.found"
-	fxt report --json "$2" | python3 -c '
+	fxt report --json --all "$2" | python3 -c '
 import json, sys
 for call in json.load(sys.stdin)["calls"]:
     if call["category"] == "function":
@@ -70,7 +70,7 @@ for ((limit = 12000 + $(random_below 300); limit < 30000;
 	compared=$((compared + 1))
 	called limited limited.fxt
 	is "$limit KiB: calls" "$(awk '{ sum += $2 } END { print sum }' limited.said)" \
-		"$(fxt report --json limited.fxt |
+		"$(fxt report --json --all limited.fxt |
 			python3 -c 'import json, sys; print(json.load(sys.stdin)["trace"]["attempted"])')"
 	is "$limit KiB: names that no function has" "" "$(cut -d' ' -f1 limited.found |
 		grep -v '^function:many_functions+0x' |
@@ -170,7 +170,7 @@ if command -v "${CC%% *}" >/dev/null 2>&1 && command -v readelf >/dev/null 2>&1;
 		is "$size bytes: they are counted" "$unnamed" \
 			"$(sed -n 's/.* agent:unnamed .*records=\([0-9]*\).*/\1/p' dumped |
 				sort -n | tail -n 1 | grep . || echo 0)"
-		"$FXT" report --json "$file" >report.json || fail "fxt report: exit status $?"
+		"$FXT" report --json --all "$file" >report.json || fail "fxt report: exit status $?"
 		is "$size bytes: the report says it" "$unnamed" \
 			"$(sed -n 's/^ *"unnamed": \([0-9]*\),$/\1/p' report.json)"
 		# Static functions in call stacks: their names stand in the part that is cut off.
@@ -178,7 +178,8 @@ if command -v "${CC%% *}" >/dev/null 2>&1 && command -v readelf >/dev/null 2>&1;
 		cp whole.so libcut.so
 		FXT_CATEGORIES=malloc FXT_STACKS=malloc traced cut ./cut_main "$size" ||
 			fail "cut: exit status $?"
-		"$FXT" report --json "$(only cut/*.fxt)" >report.json || fail "fxt report: exit status $?"
+		"$FXT" report --json --all "$(only cut/*.fxt)" >report.json ||
+			fail "fxt report: exit status $?"
 		is "$size bytes: the file in call stacks" "$((unnamed != 0)) $unnamed" \
 			"$(grep -c '"path": ".*libcut.so"' report.json) $(
 				grep -A 1 '"path": ".*libcut.so"' report.json |

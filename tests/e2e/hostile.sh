@@ -14,8 +14,8 @@ memory_kb=100000
 
 commands="report
 report --all
-report --json
-report --json --category=malloc
+report --all --json
+report --all --json --category=malloc
 check
 check --json
 check --ring --copy

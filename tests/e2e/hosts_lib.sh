@@ -20,7 +20,7 @@ numbers()
 	local file
 
 	for file; do
-		fxt report --json "$file" || echo '{}'
+		fxt report --json --all "$file" || echo '{}'
 		echo
 	done | python3 -c '
 import json, sys

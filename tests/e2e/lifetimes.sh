@@ -36,7 +36,7 @@ done
 # that the program has chosen.
 left()
 {
-	fxt report --json "$1" | python3 -c 'import json, re, sys
+	fxt report --json --all "$1" | python3 -c 'import json, re, sys
 for d in json.load(sys.stdin)["descriptors_open"]:
     print(d["count"], d["call"], re.sub(":[0-9]+$", ":PORT", d["of"]))' | sort
 }

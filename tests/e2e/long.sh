@@ -19,7 +19,7 @@ numbers()
 # attempted FILE: prints how many calls the report says were made, and how many of them are lost.
 attempted()
 {
-	fxt report --json "$1" | python3 -c '
+	fxt report --json --all "$1" | python3 -c '
 import json, sys
 trace = json.load(sys.stdin)["trace"]
 print(trace["attempted"], trace["dropped"])'
@@ -70,7 +70,7 @@ for option in --max-size=$largest --rotate=1,$kept; do
 	is "$option: calls that lack" $((count - $(wc -l <numbers))) "$lost"
 	# Nobody knows what the program did meanwhile: it neither ran nor waited then.
 	is "$option: the gap is no part of what the program did" True "$(
-		fxt report --json long.fxt | python3 -c '
+		fxt report --json --all long.fxt | python3 -c '
 import json, sys
 report = json.load(sys.stdin)
 gap = report["trace"]["dropped_by_process"][0]
@@ -85,7 +85,7 @@ done
 "$FXT" record -q --max-size=8 -o two.fxt -- \
 	sh -c "'$apps/outlives' 0 gate $count 0 & '$apps/outlives' 0 gate $count 0; wait"
 valid two.fxt
-is "two: gaps" 2 "$(fxt report --json two.fxt | python3 -c '
+is "two: gaps" 2 "$(fxt report --json --all two.fxt | python3 -c '
 import json, sys
 print(sum(p["program"] == "outlives" and p["records"] > 0
           for p in json.load(sys.stdin)["trace"]["dropped_by_process"]))')"
@@ -99,13 +99,13 @@ for option in --max-size=$largest --rotate=1,$kept; do
 	valid lasts.fxt
 	# The track of the gap is no thread.
 	is "lasts: threads in the summary and in the report" "2 2" \
-		"$(fxt report --json lasts.fxt | python3 -c 'import json, sys
+		"$(fxt report --json --all lasts.fxt | python3 -c 'import json, sys
 print(json.load(open("said"))["threads"], len(json.load(sys.stdin)["threads"]))')"
 	# The present file may have begun a moment ago. Then it lacks the last call (docs/manager.md).
 	test "$option" = --rotate=1,0 || edges lasts.fxt $count
 	fxt dump lasts.fxt >dump
 	is "lasts: lifetimes of $(grep -c 'async-begin' dump) that have no end" 0 "$(endless lasts.fxt)"
-	is "lasts: what is left" "[] []" "$(fxt report --json lasts.fxt | python3 -c '
+	is "lasts: what is left" "[] []" "$(fxt report --json --all lasts.fxt | python3 -c '
 import json, sys
 report = json.load(sys.stdin)
 print(report["leaks"], report["descriptors_open"])')"
@@ -134,7 +134,7 @@ is "kept: lifetimes without an end" 0 "$(endless kept.fxt)"
 # percent of the time that is there; and how many nodes of call stacks no record tells of.
 switches()
 {
-	fxt report --json "$1" >report.json
+	fxt report --json --all "$1" >report.json
 	fxt dump --json "$1" >records
 	python3 - <<-'EOT'
 		import json

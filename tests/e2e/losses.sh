@@ -13,7 +13,8 @@ judge()
 	local name=$1 file=$4
 
 	valid --ring "$file"
-	fxt report --json "$file" >report.json && fxt report "$file" >report.txt || fail "$name: fxt report"
+	fxt report --json --all "$file" >report.json && fxt report "$file" >report.txt ||
+		fail "$name: fxt report"
 	python3 - "$2" "$3" <<-'EOT' || fail "$name: $2 calls; $(cat found)"
 		import json, re, sys
 		made, cause = sys.argv[1:]
@@ -65,7 +66,7 @@ least=$((100000 + $(random_below 50000)))
 FXT_MAX_SIZE_MB=1 "$FXT" record -o two.fxt -- \
 	sh -c "'$apps/losses' many $least; '$apps/losses' many $((2 * least)); true" >out 2>err ||
 	fail "two: exit status $?: $(cat err)"
-valid two.fxt && fxt report two.fxt >report.txt && fxt report --json two.fxt >report.json
+valid two.fxt && fxt report two.fxt >report.txt && fxt report --json --all two.fxt >report.json
 python3 - <<'END' || fail "two: $(grep -A3 LOST report.txt), $(grep LOST err)"
 import json, re
 trace = json.load(open("report.json"))["trace"]
@@ -297,7 +298,7 @@ for how in record preload; do
 			FXT_CATEGORIES=malloc,io ./frees_all $blocks 2>/dev/null || fail "frees_all: $?"
 	fi
 	valid freed.fxt
-	fxt report --json freed.fxt >freed.json
+	fxt report --json --all freed.fxt >freed.json
 	is "$how: what a program left that frees all" "0 0 [] [] True" "$(python3 -c '
 import json
 r = json.load(open("freed.json"))

@@ -72,7 +72,7 @@ if any(named[koid] != koid % STEP for koid in named) or times != sorted(times):
 if any(count > 1 for count in ended.values()):
     fail(f"some have ended twice: {ended}")
 
-report = json.loads(subprocess.run([os.environ["FXT"], "report", "--json", path], stdout=subprocess.PIPE,
+report = json.loads(subprocess.run([os.environ["FXT"], "report", "-ja", path], stdout=subprocess.PIPE,
                                    check=True).stdout)
 if report["shared_numbers"]:
     fail(f"the report shows as one: {report['shared_numbers']}")

@@ -87,7 +87,7 @@ is "many: named, and counted as without" 20000 $((named + unnamed))
 # The report has the same names.
 rm -rf trace
 traced trace "$apps/causes" cond 100 >/dev/null
-file=$(only trace/*.fxt) && fxt report --json "$file" >report.json
+file=$(only trace/*.fxt) && fxt report --json --all "$file" >report.json
 is "report" "cond cond, mutex mutex" "$(python3 -c '
 import json
 print(*sorted({w["kind"] + " " + w["label"] for w in json.load(open("report.json"))["waiting"]

@@ -16,8 +16,10 @@ import gzip, json, os, random, struct, subprocess, sys
 FXT = os.environ["FXT"]
 RATES = 1000000000, 1000000, 24000000, 2000000000, 1234567
 INSTANT, COUNTER, BEGIN, END, COMPLETE, ASYNC_BEGIN, ASYNC, ASYNC_END = range(8)
-WORDS = ["instant", "counter", "begin", "end", "complete", "async-begin", "async", "async-end"]
-EXTRA = COUNTER, COMPLETE, ASYNC_BEGIN, ASYNC, ASYNC_END
+FLOW_BEGIN, FLOW_STEP, FLOW_END = 8, 9, 10
+WORDS = ["instant", "counter", "begin", "end", "complete", "async-begin", "async", "async-end", "flow-begin",
+         "flow-step", "flow-end"]
+EXTRA = COUNTER, COMPLETE, ASYNC_BEGIN, ASYNC, ASYNC_END, FLOW_BEGIN, FLOW_STEP, FLOW_END
 
 
 def padded(text):
@@ -154,6 +156,18 @@ class Writer:
             self.event(ASYNC_END, at, who, "net", name, extra=number)
         return at + 10
 
+    def flow(self, at):
+        """Adds a flow through some threads, of which the last are written first, as when each thread has a
+        buffer of its own."""
+        number, name = self.draw.randrange(1 << 64), self.draw.choice(["message", "wake"])
+        way = [self.draw.choice(list(self.threads)) for _ in range(self.draw.randrange(2, 5))]
+        for n, who in reversed(list(enumerate(way))):
+            kind = FLOW_BEGIN if n == 0 else FLOW_END if n == len(way) - 1 else FLOW_STEP
+            when = at + 100 * n
+            self.event(COMPLETE, when, who, "c", "f", (), when + 50)
+            self.event(kind, when + 1 + self.draw.randrange(40), who, "ipc", name, extra=number)
+        return at + 100 * len(way)
+
     def switches(self, at):
         """Adds context switches of a provider of their own: who ran for how long on one processor."""
         sums = dict.fromkeys(self.threads, 0)
@@ -191,8 +205,10 @@ def make(draw):
     at = 1000
     for _ in range(draw.randrange(5, 40)):
         who = draw.choice(list(w.threads))
-        what = draw.randrange(5)
-        if what == 0:
+        what = draw.randrange(6)
+        if what == 5:
+            at = w.flow(at)
+        elif what == 0:
             w.event(INSTANT, at, who, "c", draw.choice(["thread scope", "process scope"]))
         elif what == 1:
             w.event(COUNTER, at, who, "mem", "heap", [("used", draw.randrange(1 << 40))], draw.randrange(9))
@@ -242,11 +258,61 @@ def examine(path, w, sums):
     fxt("check", path, status=1 if check["allowed"] else 0)
     report = json.loads(fxt("report", "--json", "--all", path))
     compare(f"{path}: events in the report", len(w.events), report["trace"]["events"])
+    compare(f"{path}: tracks", tracks_of(w.events), tracks_in(report))
     if sums is not None:
+        check_threads(path, report)
         found = {t["tid"]: t["running_ns"] for t in report["processor"]["threads"]}
         for who, ns in sums.items():
             if ns and (who in w.placed or w.legacy) and abs(found.get(who[1], 0) - ns) > 1000:
                 sys.exit(f"other_writers.py: {path}: {who} ran for {ns} ns, found {found}")
+
+
+def tracks_of(events):
+    """Returns what a report says of counters, asyncs and flows."""
+    counters, asyncs, flows, open_at, flying = {}, {}, {}, {}, {}
+    for e in sorted(events, key=lambda e: e["time"]):
+        key = e["category"], e["name"]
+        if e["type"] == "counter":
+            for argument, value in e["args"].items():
+                counters.setdefault((e["pid"], *key, e["id"], argument), []).append(value)
+        elif e["type"] in ("async-begin", "async-end"):
+            stack = open_at.setdefault((e["pid"], e["id"], *key), [])
+            durations = asyncs.setdefault(key, [])
+            if e["type"] == "async-begin":
+                stack.append(e["time"])
+            elif stack:
+                durations.append(e["time"] - stack.pop())
+        elif e["type"].startswith("flow"):
+            thread = e["pid"], e["tid"]
+            if e["type"] != "flow-begin" and (e["id"], *key) in flying:
+                source, begin = flying[e["id"], *key]
+                flows.setdefault((*key, source, thread), []).append(e["time"] - begin)
+            flying[e["id"], *key] = thread, e["time"]
+    return {"counters": {k: (len(v), min(v), sum(v) // len(v), max(v), v[-1]) for k, v in counters.items()},
+            "asyncs": {k: (len(v), sum(v), max(v)) for k, v in asyncs.items()},
+            "flows": {k: (len(v), sum(v), max(v)) for k, v in flows.items()}}
+
+
+def tracks_in(report):
+    return {"counters": {(c["pid"], c["category"], c["name"], c["id"], c["argument"]):
+                         (c["samples"], c["min"], int(c["mean"]), c["max"], c["last"])
+                         for c in report["counters"]},
+            "asyncs": {(a["category"], a["name"]): (a["ended"], a["total_ns"], a["longest_ns"])
+                       for a in report["asyncs"]},
+            "flows": {(f["category"], f["name"], (f["from"]["pid"], f["from"]["tid"]),
+                       (f["to"]["pid"], f["to"]["tid"])): (f["count"], f["total_ns"], f["longest_ns"])
+                      for f in report["flows"]}}
+
+
+def check_threads(path, report):
+    """The table of threads says the same as that of processor time, for threads whose life is longer."""
+    told = {(t["pid"], t["tid"]): t for t in report["processor"]["threads"]}
+    for thread in report["threads"]:
+        of = told.get((thread["pid"], thread["tid"]))
+        if of and of["running_ns"] + of["ready_ns"] + of["blocked_ns"]:
+            life = thread["last_ns"] - thread["first_ns"]
+            compare(f"{path}: {thread['name']} runs", min(life, of["running_ns"] + of["ready_ns"]),
+                    thread["running_ns"])
 
 
 def write_short(path):

@@ -57,7 +57,7 @@ EOT
 cat >left.py <<'EOT'
 import json, os, subprocess, sys
 for path in sys.argv[1:]:
-    report = json.loads(subprocess.run([os.environ["FXT"], "report", "--json", path],
+    report = json.loads(subprocess.run([os.environ["FXT"], "report", "--json", "--all", path],
                                        stdout=subprocess.PIPE, check=True).stdout)
     assert [l["bytes"] for l in report["leaks"]] == sorted((l["bytes"] for l in report["leaks"]),
                                                            reverse=True), path
@@ -181,7 +181,7 @@ crowd crowd.middle $((1100 + $(random_below 1000))) 10000
 # not_kept FILE: prints how many blocks and samples the trace says it lacks.
 not_kept()
 {
-	fxt report --json "$1" | python3 -c 'import json, sys
+	fxt report --json --all "$1" | python3 -c 'import json, sys
 trace = json.load(sys.stdin)["trace"]
 assert sum(p["blocks"] for p in trace["not_kept_by_process"]) == trace["blocks_not_kept"]
 print(trace["blocks_not_kept"])'

@@ -106,7 +106,7 @@ FXT_SEED=$seed "$FXT" record -q -o parents.fxt -- bash -c '"$0/scribble" stop &
 		fail "scribbled: exit status $?, FXT_SEED=$seed: $(head -n 3 err)"
 valid parents.fxt
 ended=$(awk '{printf "%.0f", ($1 + 1) * 1e9}' /proc/uptime)
-fxt report --json parents.fxt >report.json || fail "scribbled: no report"
+fxt report --json --all parents.fxt >report.json || fail "scribbled: no report"
 python3 - "$begun" "$ended" \
 	<<-'END' || fail "scribbled, FXT_SEED=$seed: the trace has times from before the run or after it"
 	import json, sys

@@ -180,7 +180,7 @@ untraced()
 # that the report has a line for each, and that the process has the program's path for its name.
 told()
 {
-	"$FXT" report --json "$1" >json || fail "fxt report"
+	"$FXT" report --json --all "$1" >json || fail "fxt report"
 	"$FXT" report "$1" >text
 	"$FXT" dump --json "$1" >records
 	python3 - <<'END'
@@ -223,7 +223,7 @@ int main(void)
 END
 if $CC -O1 -static -o sleeps sleeps.c 2>/dev/null; then
 	untraced sh -c "exec '$scratch/sleeps'"
-	between "the life that is told, in ms" 0 299 "$("$FXT" report --json untraced.fxt | python3 -c '
+	between "the life that is told, in ms" 0 299 "$("$FXT" report --json --all untraced.fxt | python3 -c '
 import json, sys
 print(sum(one["running_ns"] for one in json.load(sys.stdin)["threads"]) // 1000000)')"
 fi
@@ -335,7 +335,7 @@ time.sleep(0.3)
 END
 "$FXT" record -q -o reaped.fxt -- python3 -S reaped.py
 valid reaped.fxt
-fxt report --json reaped.fxt | python3 -c '
+fxt report --json --all reaped.fxt | python3 -c '
 import json, sys
 report = json.load(sys.stdin)
 killed = [t for t in report["threads"] if t.get("open")]
@@ -384,7 +384,7 @@ is "processes, the largest part last" 3 \
 valid became.fxt
 read -r pid first <<<"$(fxt dump became.fxt | awk '$2 == "provider" && !found++ { print $3, $4 }')"
 is "what came first" '"sequence"' "$first"
-is "the name of what became another" "$pid sequence" "$(fxt report --json became.fxt |
+is "the name of what became another" "$pid sequence" "$(fxt report --json --all became.fxt |
 	python3 -c 'import json, sys
 print(*(str(t["pid"]) + " " + t["name"] for t in json.load(sys.stdin)["threads"] if t["pid"] == '"$pid"'))')"
 

@@ -8,7 +8,7 @@ need python3
 
 traced trace "$apps/chain" || fail "chain: exit status $?"
 file=$(only trace/*.fxt) && valid "$file" && fxt report "$file" >report &&
-	fxt report --json "$file" >report.json
+	fxt report --json --all "$file" >report.json
 
 # The report has these lines in this order and without others in between. Those of the thread that waits for
 # all of them may come before.
@@ -80,7 +80,7 @@ is "deadlock: before the first section" "nothing lost" "$(sed -n '3{p;q}' report
 # lock_orders FILE: prints each order as the program does.
 lock_orders()
 {
-	fxt report --json "$1" | python3 -c 'import json, sys
+	fxt report --json --all "$1" | python3 -c 'import json, sys
 for circle in json.load(sys.stdin)["lock_orders"]:
     for order in circle:
         print(order["first"], order["then"], order["name"], order["count"])' | sed 's/ 0x[0-9a-f]*//g'
@@ -98,7 +98,7 @@ grep -qE '^  accounts_lock, then audit_lock: .*payer, first [0-9.]+ [mu]?s after
 # Without all calls nobody knows who held what.
 "$FXT" record -q --threshold=1us -o short.fxt "$apps/lock_order" >/dev/null 2>err ||
 	fail "lock_order --threshold: exit status $?: $(cat err)"
-fxt report --json short.fxt | python3 -c 'import json, sys
+fxt report --json --all short.fxt | python3 -c 'import json, sys
 report = json.load(sys.stdin)
 print("filtered" if report["trace"]["filtered"] else "whole", len(report["lock_orders"]))' >found
 is "lock_order --threshold" "filtered 0" "$(cat found)"
@@ -108,7 +108,7 @@ is "lock_order --threshold" "filtered 0" "$(cat found)"
 rm -rf trace
 head -c 100000 /dev/zero >source
 FXT_CATEGORIES=io traced trace dd if=source of=target bs=1000 2>/dev/null || fail "dd: exit status $?"
-file=$(only trace/*.fxt) && fxt report "$file" >report && fxt report --json "$file" >report.json
+file=$(only trace/*.fxt) && fxt report "$file" >report && fxt report --json --all "$file" >report.json
 is "dd" "source read 101 100000 target write 100 100000" "$(python3 -c '
 import json
 for f in sorted(json.load(open("report.json"))["files"], key=lambda f: f["file"]):
@@ -126,7 +126,7 @@ grep -qE '^  source +read +[0-9.]+ [mu]?s +101 97\.7 KiB +990 B ' report || fail
 # have read and those without a name.
 reads()
 {
-	fxt report --json "$1" | python3 -c 'import json, sys
+	fxt report --json --all "$1" | python3 -c 'import json, sys
 for f in json.load(sys.stdin)["files"]:
     if "/" not in f["file"] and " " not in f["file"] and f.get("read"):
         print(f["file"], f["read"]["calls"])' | sort
@@ -144,7 +144,7 @@ same_some "inherited" told found
 # least, as time limits are rounded.
 "$FXT" record -q --explain=0 -o modes.fxt "$apps/modes" 60 >told 2>err ||
 	fail "modes: exit status $?: $(cat err)"
-test -s told && valid modes.fxt && fxt report --json modes.fxt | python3 -c 'import json, sys
+test -s told && valid modes.fxt && fxt report --json --all modes.fxt | python3 -c 'import json, sys
 threads = {t["name"]: t for t in json.load(sys.stdin)["threads"]}
 wrong = 0
 for line in open("told"):
@@ -161,7 +161,7 @@ sys.exit(wrong)' >found || fail "modes: $(cat found)"
 rm -rf trace
 traced trace "$apps/listens" >has_read 2>err || fail "listens: exit status $?: $(cat err)"
 sort has_read >told
-file=$(only trace/*.fxt) && valid "$file" && fxt report --json "$file" | python3 -c 'import json, sys
+file=$(only trace/*.fxt) && valid "$file" && fxt report --json --all "$file" | python3 -c 'import json, sys
 for f in json.load(sys.stdin)["files"]:
     if f.get("read") and ":" in f["file"]:
         print(f["file"], f["read"]["calls"])' | sort >found
@@ -204,7 +204,7 @@ END
 # It is not said whether the kernel lets anybody take samples here.
 if ${CXX:-c++} -O2 -g -o hot hot.cc 2>/dev/null &&
 	"$FXT" record -q --sample=999 -o hot.fxt ./hot >/dev/null && valid hot.fxt &&
-	fxt report --json hot.fxt >report.json &&
+	fxt report --json --all hot.fxt >report.json &&
 	python3 -c 'import json, sys
 p = json.load(open("report.json"))["processor"]
 sys.exit(not p or p["samples"] < 50)'; then
@@ -267,7 +267,7 @@ grep -q '^HEAP BY WHO' report || fail "stacks: there is no report beside files"
 is "stacks: waits" "1000100" "$(fxt report --folded=waits stacked.fxt | awk '{ print $NF }')"
 grep -q '^  main (bank) ' <<<"$(fxt report --wrappers='lo?d,parse*' stacked.fxt)" || fail "stacks: --wrappers"
 grep -q '^  main (bank) ' <<<"$(FXT_WRAPPERS=load fxt report stacked.fxt)" || fail "stacks: FXT_WRAPPERS"
-fxt report --json stacked.fxt | python3 -c 'import json, sys
+fxt report --json --all stacked.fxt | python3 -c 'import json, sys
 r = json.load(sys.stdin)
 heap = r["heap_stacks"][0]
 print(heap["unfreed"]["bytes"], heap["bytes_a_sample"],

@@ -11,7 +11,7 @@ test $? != 77 || skip "there is no io_uring here"
 # said FILE: prints what the report's JSON has, as the program prints it; and a line about its text.
 said()
 {
-	"$FXT" report --json "$1" | python3 -c '
+	"$FXT" report --json --all "$1" | python3 -c '
 import json, sys
 sums = [0, 0, 0]
 for one in json.load(sys.stdin)["io_uring"]:
@@ -58,7 +58,7 @@ for how in "unseen iou-sqp" "library ./liburing.so.2"; do
 	is "$how: the report's line" \
 		"io_uring, by calls that are not seen: rings N ($by); what goes through rings is not seen" \
 		"$("$FXT" report unseen.fxt | grep '^io_uring' | sed 's/rings [0-9]* /rings N /')"
-	is "$how: JSON" "[False, 0, None]" "$("$FXT" report --json unseen.fxt | python3 -c '
+	is "$how: JSON" "[False, 0, None]" "$("$FXT" report --json --all unseen.fxt | python3 -c '
 import json, sys
 for one in json.load(sys.stdin)["io_uring"]:
     print([one["calls_are_seen"], one["rings"], one["completed"]])')"

@@ -164,8 +164,8 @@ file=$(only one/*.fxt)
 fxt report -n 3 "$file" >report
 grep -q '^SAID LAST (3 of 402 lines)' report || fail "fxt report: $(grep SAID report)"
 is "lines in the report" 3 "$(sed -n '/^SAID LAST/,/^$/p' report | grep -c 'thread . ')"
-fxt report --json "$file" >report.json
-python3 - <<'END' || fail "fxt report --json"
+fxt report --json --all "$file" >report.json
+python3 - <<'END' || fail "fxt report --json --all"
 import json
 log = json.load(open("report.json"))["log"]
 times = [line["time_ns"] for line in log["last"]]

@@ -309,7 +309,7 @@ tr -d ' ' <report.txt | grep -q "^LOST:${without}callstacks," ||
 grep -q '^  (caller not recorded)  .* - .* - ' report.txt &&
 	tr -d ' ' <report.txt | grep -q "^callersaremissing:${without}stacks" ||
 	fail "branches: the heap does not say that callers are missing: $(grep -A9 '^HEAP BY' report.txt)"
-fxt report --json "$file" >report.json
+fxt report --json --all "$file" >report.json
 is "branches: counted" "$without" "$(sed -n 's/^ *"stacks_not_kept": \([0-9]*\),$/\1/p' report.json)"
 # Shorter ones find room.
 FXT_STACKS=malloc:16 traced short "$apps/branches" 17 || fail "short: exit status $?"

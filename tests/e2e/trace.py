@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Answers what the end-to-end tests ask of a trace, through `fxt dump --json` and `fxt report --json`.
+"""Answers what the end-to-end tests ask of a trace, through `fxt dump --json` and `fxt report --json --all`.
 
     trace.py counts FILE        category:name count, a line for each function
     trace.py own FILE           the same, but of the heap only the calls that concern the program's own blocks
@@ -47,7 +47,7 @@ def records(path):
 
 
 def report(path):
-    return json.loads(subprocess.run([os.environ["FXT"], "report", "--json", path], stdout=subprocess.PIPE,
+    return json.loads(subprocess.run([os.environ["FXT"], "report", "-ja", path], stdout=subprocess.PIPE,
                                      check=True).stdout)
 
 

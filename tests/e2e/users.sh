@@ -117,7 +117,7 @@ END
 			# shellcheck disable=SC2086
 			valid $ring shells.fxt
 			is "$how, $runs, $mode, $times times: why it is not traced" "${why:-nothing}" \
-				"$("$FXT" report --json shells.fxt | python3 -c '
+				"$("$FXT" report --json --all shells.fxt | python3 -c '
 import json, sys
 found = json.dumps(json.load(sys.stdin))
 print(*[why for why in sys.argv[1:] if why in found] or ["nothing"], sep=", ")' \

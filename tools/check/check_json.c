@@ -29,6 +29,7 @@ void fxt_check_json(const struct fxt_check *c, const char *path, FILE *out)
 	struct fxt_json j = {.out = out, .one_line = true};
 
 	fxt_json_object(&j, NULL);
+	fxt_json_u64(&j, "schema", FXT_JSON_SCHEMA);
 	fxt_json_string(&j, "file", path);
 	fxt_json_u64(&j, "bytes", c->r->size);
 	fxt_json_u64(&j, "records", c->records);

@@ -18,6 +18,10 @@ void fxt_parse(const struct argp *argp, int argc, char **argv, unsigned flags, v
  * calls it for each key that is none of its options. */
 error_t fxt_parse_file(int key, char *arg, struct argp_state *state, const char **path);
 
+/* Returns what a message about this option's value begins with: "--NAME: ", or an empty text if the key is
+ * that of no option with a value. It is valid until the next call. */
+const char *fxt_option_prefix(int key);
+
 #define FXT_JSON_OPTION {"json", 'j', 0, 0, "Print JSON", 0}
 
 #endif

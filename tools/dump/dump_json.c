@@ -23,8 +23,28 @@ static void put_thread(struct fxt_json *j, const struct fxt_reader *r, uint32_t 
 
 static void put_arguments(struct fxt_json *j, const struct fxt_record *rec)
 {
-	if (rec->arg_count)
-		fxt_json_arguments(j, "args", rec);
+	bool any = false;
+
+	if (!rec->arg_count)
+		return;
+	fxt_json_arguments(j, "args", rec);
+	for (unsigned i = 0; i < rec->arg_count; i++) {
+		bool is_last = true;
+
+		for (unsigned k = i + 1; k < rec->arg_count; k++)
+			is_last = is_last && !fxt_text_equal(&rec->args[k].name, &rec->args[i].name);
+		if (is_last)
+			continue;
+		if (!any)
+			fxt_json_array(j, "repeated_args");
+		any = true;
+		fxt_json_object(j, NULL);
+		fxt_json_text(j, "name", &rec->args[i].name);
+		fxt_json_argument(j, "value", &rec->args[i]);
+		fxt_json_end(j);
+	}
+	if (any)
+		fxt_json_end(j);
 }
 
 /* Puts a number of 64 bits as text, because many readers have doubles for all numbers, and would take 256
@@ -92,6 +112,12 @@ static void put_scheduling(struct fxt_json *j, const struct fxt_reader *r, const
 		fxt_json_u64(j, "state", rec->state);
 		fxt_json_u64(j, "outgoing", indexed ? r->threads[rec->thread].tid : rec->id);
 		fxt_json_u64(j, "incoming", indexed ? r->threads[rec->incoming].tid : rec->extra);
+	}
+	if (indexed) {
+		fxt_json_u64(j, "outgoing_pid", r->threads[rec->thread].pid);
+		fxt_json_u64(j, "incoming_pid", r->threads[rec->incoming].pid);
+		fxt_json_u64(j, "outgoing_priority", fxt_get_legacy_switch_outgoing_priority(rec->header));
+		fxt_json_u64(j, "incoming_priority", fxt_get_legacy_switch_incoming_priority(rec->header));
 	}
 	put_arguments(j, rec);
 }

@@ -20,6 +20,7 @@
 #include "manager_commands.h"
 #include "tools/common/command.h"
 #include "tools/common/message.h"
+#include "tools/common/nearest.h"
 #include "tools/join/run_directory.h"
 #include "tools/programs/option_values.h"
 
@@ -179,14 +180,11 @@ static int watch(struct fxt_controlling *c, const struct options *o)
 /* Waits for a time such as 10s. */
 static int wait_for(const char *time)
 {
-	char *ns = NULL, *bad = fxt_option_set_duration(&ns, time);
+	char *ns = NULL;
 	struct timespec left;
 
-	if (bad) {
-		fxt_error(NULL, "wait: %s", bad);
-		free(bad);
-		return STATUS_BAD_REQUEST;
-	}
+	/* check() has found nothing wrong with it. */
+	free(fxt_option_set_duration(&ns, time));
 	left.tv_sec = (time_t)(strtoull(ns, NULL, 10) / 1000000000);
 	left.tv_nsec = (long)(strtoull(ns, NULL, 10) % 1000000000);
 	free(ns);
@@ -199,16 +197,9 @@ static int wait_for(const char *time)
 static int save_last(struct fxt_controlling *c, const struct options *o, const char *time)
 {
 	json_t *object = fxt_controlling_call(c, "save_trace"), *answer;
-	char *bad = fxt_ctl_save_bad(time);
 	const char *archive;
 	int status = STATUS_BAD_REQUEST;
 
-	if (bad || !o->out) {
-		fxt_error(NULL, "save: %s", bad ? bad : "where is the trace to go? Give --output=FILE");
-		free(bad);
-		json_decref(object);
-		return STATUS_BAD_REQUEST;
-	}
 	json_object_set_new(object, "params", json_pack("{s:b}", "parts", 1));
 	if (!send_call(c, object, -1))
 		return EXIT_FAILURE;
@@ -260,8 +251,59 @@ static int execute(struct fxt_controlling *c, const struct options *o, const cha
 		}
 		return call(c, o, methods[i].method, params);
 	}
-	fxt_error(NULL, "there is no command '%s'; 'fxt ctl --help' lists them", command);
 	return STATUS_BAD_REQUEST;
+}
+
+/* Says that there is no such command. */
+static int no_command(const char *command, size_t length)
+{
+	const char *names[METHODS + 2] = {"watch", "wait"};
+	char *word = fxt_format("%.*s", (int)length, command), *hint;
+
+	for (int i = 0; i < METHODS; i++)
+		names[i + 2] = methods[i].command;
+	hint = fxt_did_you_mean(word, names, METHODS + 2);
+	fxt_error(NULL, "there is no command '%s'%s", command,
+		  *hint ? hint : ": fxt ctl --help lists them");
+	free(hint);
+	free(word);
+	return STATUS_BAD_REQUEST;
+}
+
+/* Checks one command before any is executed. Returns 0, or STATUS_BAD_REQUEST after a message. */
+static int check(const struct options *o, const char *command)
+{
+	const char *value = strchr(command, '=');
+	size_t length = value ? (size_t)(value - command) : strlen(command);
+	char *ns = NULL, *bad = NULL;
+	json_t *params;
+
+	if (strncmp(command, "wait=", 5) == 0) {
+		bad = fxt_option_set_duration(&ns, value + 1);
+		free(ns);
+	} else if (strncmp(command, "save=", 5) == 0) {
+		bad = fxt_ctl_save_bad(value + 1);
+		if (!bad && !o->out)
+			bad = fxt_strdup("where is the trace to go? Give --output=FILE");
+	} else if (strncmp(command, "alert=", 6) == 0) {
+		bad = value[1] ? NULL : fxt_strdup("the alert needs a name");
+	} else if (strcmp(command, "watch") != 0) {
+		int i = 0;
+
+		while (i < METHODS && (strlen(methods[i].command) != length ||
+				       strncmp(command, methods[i].command, length) != 0 ||
+				       (value && !methods[i].takes_params)))
+			i++;
+		if (i == METHODS)
+			return no_command(command, length);
+		params = value ? parse_json(value + 1, methods[i].command) : NULL;
+		json_decref(params);
+		return value && !params ? STATUS_BAD_REQUEST : EXIT_SUCCESS;
+	}
+	if (bad)
+		fxt_error(NULL, "%.*s: %s", (int)length, command, bad);
+	free(bad);
+	return bad ? STATUS_BAD_REQUEST : EXIT_SUCCESS;
 }
 
 /* Executes the calls that come on standard input, one on each line, until one fails. */
@@ -375,6 +417,10 @@ int fxt_command_ctl(int argc, char **argv)
 	int status = EXIT_FAILURE;
 
 	fxt_parse(&argp, argc, argv, 0, &o);
+	for (int i = 0; i < o.count; i++) {
+		if (check(&o, o.commands[i]) != EXIT_SUCCESS)
+			return STATUS_BAD_REQUEST;
+	}
 	path = fxt_manager_path(o.socket);
 	path = path ? socket_of(path) : NULL;
 	if (path && connect_to(&c, path)) {

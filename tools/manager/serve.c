@@ -49,18 +49,16 @@ static char *bad_categories(const char *list)
 
 static char *set_buffer(struct options *o, const char *text)
 {
-	char *bad = fxt_option_bad_megabytes(text);
+	/* A buffer that is shared has at most so much. */
+	char *bad = fxt_option_bad_megabytes(text, 4096);
 
 	o->buffer_mb = bad ? 0 : strtoull(text, NULL, 10);
-	if (o->buffer_mb > 4096)
-		bad = fxt_format("'%s' is too much: a buffer that is shared has at most 4096 megabytes",
-				 text);
 	return bad;
 }
 
 static char *set_max(struct options *o, const char *text)
 {
-	char *bad = fxt_option_bad_megabytes(text);
+	char *bad = fxt_option_bad_megabytes(text, FXT_OPTION_MOST_MAX_MB);
 
 	o->max_mb = bad ? 0 : strtoull(text, NULL, 10);
 	return bad;
@@ -69,9 +67,7 @@ static char *set_max(struct options *o, const char *text)
 static char *set_on_full(struct options *o, const char *text)
 {
 	o->programs_wait = strcmp(text, "wait") == 0;
-	return o->programs_wait || strcmp(text, "drop") == 0
-		       ? NULL
-		       : fxt_format("'%s' is nothing that can be done: give drop or wait", text);
+	return fxt_option_bad_on_full(text);
 }
 
 static enum fxt_buffering_mode mode_of(const char *name)
@@ -93,7 +89,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'm': o->mode = arg; bad = fxt_option_bad_mode(arg); break;
 	case 'b': bad = set_buffer(o, arg); break;
 	case KEY_SOCKET: o->socket = arg; break;
-	case KEY_DURATION: bad = fxt_option_set_duration(&o->duration_ns, arg); break;
+	case KEY_DURATION: bad = fxt_option_set_period(&o->duration_ns, arg); break;
 	case KEY_COMPRESS:
 		o->compresses = true;
 		bad = FXT_CAN_PACK ? NULL : fxt_strdup("--compress needs zstd, and fxt was built without it");
@@ -125,7 +121,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	default: return ARGP_ERR_UNKNOWN;
 	}
 	if (bad)
-		argp_error(state, "%s", bad);
+		argp_error(state, "%s%s", fxt_option_prefix(key), bad);
 	return 0;
 }
 

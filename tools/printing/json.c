@@ -45,8 +45,61 @@ static void new_line(const struct fxt_json *j)
 	fwrite(spaces, 1, (size_t)2 * j->depth, j->out);
 }
 
+static ssize_t take_nothing(void *cookie, const char *text, size_t bytes)
+{
+	(void)cookie;
+	(void)text;
+	return (ssize_t)bytes;
+}
+
+/* Counts an element of the innermost array. From the first that is too many on, nothing is written until the
+ * array ends. */
+static void count_element(struct fxt_json *j)
+{
+	static const cookie_io_functions_t nowhere = {.write = take_nothing};
+
+	if (!j->most || !j->depth || j->closers[j->depth - 1] != ']' ||
+	    ++j->elements[j->depth - 1] <= j->most || j->muted)
+		return;
+	j->muted = j->depth;
+	j->kept = j->out;
+	j->out = fopencookie(NULL, "w", nowhere);
+	if (!j->out) {
+		fxt_error(NULL, "there is no memory");
+		exit(EXIT_FAILURE);
+	}
+}
+
+/* Notes what the innermost array lacks, and writes again. */
+static void end_cut(struct fxt_json *j)
+{
+	char *path = fxt_strdup("");
+	size_t i = 0;
+
+	fclose(j->out);
+	j->out = j->kept;
+	j->muted = 0;
+	for (unsigned k = 0; k < j->depth; k++) {
+		char *longer = j->keys[k] ? fxt_format("%s%s%s", path, *path ? "." : "", j->keys[k]) : NULL;
+
+		if (!longer)
+			continue;
+		free(path);
+		path = longer;
+	}
+	while (i < j->cut_count && strcmp(j->cuts[i].path, path) != 0)
+		i++;
+	if (i == j->cut_count) {
+		j->cuts = fxt_grow(j->cuts, &j->cut_capacity, i + 1, sizeof(*j->cuts));
+		j->cuts[j->cut_count++] = (struct fxt_json_cut){fxt_strdup(path), 0};
+	}
+	free(path);
+	j->cuts[i].elements += j->elements[j->depth - 1] - j->most;
+}
+
 static void begin_value(struct fxt_json *j, const struct fxt_text *key)
 {
+	count_element(j);
 	if (j->has_value)
 		fputc(',', j->out);
 	if (j->depth)
@@ -70,6 +123,8 @@ static void begin_list(struct fxt_json *j, const char *key, const char *brackets
 	assert(j->depth < FXT_JSON_DEPTH);
 	begin(j, key);
 	fputc(brackets[0], j->out);
+	j->keys[j->depth] = key;
+	j->elements[j->depth] = 0;
 	j->closers[j->depth++] = brackets[1];
 	j->has_value = false;
 }
@@ -86,6 +141,8 @@ void fxt_json_array(struct fxt_json *j, const char *key)
 
 void fxt_json_end(struct fxt_json *j)
 {
+	if (j->muted == j->depth)
+		end_cut(j);
 	j->depth--;
 	if (j->has_value)
 		new_line(j);
@@ -93,6 +150,19 @@ void fxt_json_end(struct fxt_json *j)
 	j->has_value = j->depth;
 	if (!j->depth)
 		fputc('\n', j->out);
+}
+
+void fxt_json_cuts(struct fxt_json *j)
+{
+	fxt_json_object(j, "cut");
+	for (size_t i = 0; i < j->cut_count; i++) {
+		fxt_json_u64(j, j->cuts[i].path, j->cuts[i].elements);
+		free(j->cuts[i].path);
+	}
+	fxt_json_end(j);
+	free(j->cuts);
+	j->cuts = NULL;
+	j->cut_count = j->cut_capacity = 0;
 }
 
 /* -- Values ---------------------------------------------------------------------------------------- */
@@ -188,6 +258,12 @@ static void put_argument(FILE *out, const struct fxt_argument *a)
 		put_unsigned(out, a->u);
 	else
 		put_value(out, value_of(a));
+}
+
+void fxt_json_argument(struct fxt_json *j, const char *key, const struct fxt_argument *a)
+{
+	begin(j, key);
+	put_argument(j->out, a);
 }
 
 bool fxt_json_is_first(const struct fxt_record *rec, unsigned i, unsigned *last)

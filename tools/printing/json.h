@@ -27,9 +27,25 @@
 /* No command nests its values deeper than eight. */
 enum { FXT_JSON_DEPTH = 16 };
 
-/* At the beginning, all members but `out` and `one_line` are zero. */
+/* The version of what all commands print (docs/json.md). A member that is added leaves it as it is. */
+enum { FXT_JSON_SCHEMA = 1 };
+
+/* How many elements of arrays were left out. */
+struct fxt_json_cut {
+	char *path;                     /* the keys of the arrays, as "threads" or "heap_stacks.stack" */
+	uint64_t elements;
+};
+
+/* At the beginning, all members but `out`, `one_line` and `most` are zero. */
 struct fxt_json {
 	FILE *out;
+	unsigned most;                  /* elements of each array that are written; 0: all */
+	const char *keys[FXT_JSON_DEPTH];       /* of the open values; keys of arguments are not here */
+	uint64_t elements[FXT_JSON_DEPTH];      /* begun so far in each open array */
+	unsigned muted;                 /* depth of the array whose further elements are left out; or 0 */
+	FILE *kept;                     /* the stream, while `out` takes what is left out */
+	struct fxt_json_cut *cuts;
+	size_t cut_count, cut_capacity;
 	bool one_line;                  /* otherwise each value has a line, indented by two columns a level */
 	bool has_value;                 /* the innermost object or array is not empty */
 	unsigned depth;
@@ -41,6 +57,9 @@ void fxt_json_object(struct fxt_json *j, const char *key);
 void fxt_json_array(struct fxt_json *j, const char *key);
 /* Ends the innermost object or array. The end of the outermost one also ends the line. */
 void fxt_json_end(struct fxt_json *j);
+
+/* Writes what was left out as the object "cut", and forgets it. */
+void fxt_json_cuts(struct fxt_json *j);
 
 void fxt_json_null(struct fxt_json *j, const char *key);
 void fxt_json_bool(struct fxt_json *j, const char *key, bool value);
@@ -56,6 +75,9 @@ void fxt_json_symbol(struct fxt_json *j, const char *key, const struct fxt_reade
 /* Returns whether argument `i` of a record is the first of its name, and sets *last to the last of that name:
  * an object has a key once, and the last value holds. */
 bool fxt_json_is_first(const struct fxt_record *rec, unsigned i, unsigned *last);
+
+/* Writes the value of one argument. */
+void fxt_json_argument(struct fxt_json *j, const char *key, const struct fxt_argument *a);
 
 /* Writes a record's arguments as {"name": value, ...}. Pointers become strings ("0x..."), because nobody
  * counts with them. */

@@ -41,7 +41,7 @@ void fxt_wall_clock_take(struct fxt_wall_clock *w, const struct fxt_reader *r, c
 	    !fxt_argument_u64(fxt_argument(rec, "utc_ns"), &utc_ns))
 		return;
 	zone = fxt_argument(rec, "zone_s");
-	w->is_known = true;
+	w->is_known = w->is_of_agent = true;
 	w->real_ns = utc_ns - boot_ns;
 	w->has_zone = zone && zone->type == FXT_ARG_INT32;
 	w->zone_s = w->has_zone ? (int32_t)zone->i : 0;

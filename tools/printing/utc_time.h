@@ -8,6 +8,7 @@
 
 struct fxt_wall_clock {
 	bool is_known, has_zone;
+	bool is_of_agent;               /* a clock object tells it, as only our agent writes one */
 	uint64_t real_ns;               /* by so much UTC, since 1970, is ahead of the trace; modulo 2^64 */
 	int32_t zone_s;                 /* by so much local time was ahead of UTC */
 };

@@ -5,6 +5,8 @@
 
 #include "debug_dirs.h"
 
+#include <argp.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <stdlib.h>
@@ -30,6 +32,13 @@ static bool may_ask;
 
 void fxt_debug_dirs_add(const char *directory)
 {
+	struct stat st;
+	bool is_there = stat(directory, &st) == 0;
+
+	if (!is_there || !S_ISDIR(st.st_mode)) {
+		fxt_error(NULL, "--debug-dir=%s: %s", directory, strerror(is_there ? ENOTDIR : errno));
+		exit(argp_err_exit_status);
+	}
 	directories = fxt_grow(directories, &directory_capacity, directory_count + 1, sizeof(*directories));
 	directories[directory_count++] = directory;
 }

@@ -15,7 +15,7 @@ enum { FXT_KEY_DEBUG_DIR = 0x1000 };
 	{"debug-dir", FXT_KEY_DEBUG_DIR, "DIR", 0,                                                    \
 	 "Look for debug information and unstripped files in DIR too; may be given several times", 0}
 
-/* Adds a directory. The text has to last. */
+/* Adds a directory. The text has to last. Ends the program after a message if it is none. */
 void fxt_debug_dirs_add(const char *directory);
 
 /* Lets the servers be asked that the user has named in DEBUGINFOD_URLS. Without this call none is: an answer

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -260,4 +261,25 @@ bool fxt_is_our_library(const char *path)
 	ok = fxt_elf_read(fd, &facts) && facts.our_machine && facts.bits == 64 && !facts.broken;
 	close(fd);
 	return ok;
+}
+
+bool fxt_program_mentions(const char *name, const char *text)
+{
+	int error, fd;
+	char *path = name ? find(name, &error) : NULL;
+	void *data = MAP_FAILED;
+	bool found = false;
+	struct stat st;
+
+	fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size > 0)
+		data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (data != MAP_FAILED) {
+		found = memmem(data, (size_t)st.st_size, text, strlen(text)) != NULL;
+		munmap(data, (size_t)st.st_size);
+	}
+	if (fd >= 0)
+		close(fd);
+	free(path);
+	return found;
 }

@@ -18,6 +18,10 @@ int fxt_program_check(char *const *argv, char **sanitizer);
  * NULL if nothing is known against it. The caller frees the text. */
 char *fxt_program_refusal(const char *name);
 
+/* Returns whether the file of the program, found in the same way, has this text anywhere, as it has the names
+ * of its functions unless they were stripped. `name` may be NULL. */
+bool fxt_program_mentions(const char *name, const char *text);
+
 /* Returns whether the file is a shared object for this machine. */
 bool fxt_is_our_library(const char *path);
 

@@ -21,8 +21,8 @@ struct fxt_descendant {
 struct fxt_descendants *fxt_descendants_adopt(void);
 
 /* Begins to reap orphans. The command is reaped by the caller, who then calls fxt_descendants_reaped().
- * Another child of this process is no descendant of the command, and stays (0: there is none). It must have been
- * cloned without a signal, as no descendant is. */
+ * Another child of this process is no descendant of the command, and stays (0: there is none). It must have
+ * been cloned without a signal, as no descendant is. */
 void fxt_descendants_begin(struct fxt_descendants *d, pid_t command, pid_t other);
 void fxt_descendants_reaped(struct fxt_descendants *d);
 

@@ -23,7 +23,7 @@ enum { KEY_COMPRESS = 0x100, KEY_NO_PERFETTO };
 
 struct merge_options {
 	char *out;
-	bool compresses, lacks_perfetto, quiet;
+	bool compresses, lacks_perfetto, quiet, json;
 	char **from;
 };
 
@@ -41,6 +41,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case FXT_KEY_DEBUG_DIR: fxt_debug_dirs_add(arg); break;
 	case KEY_NO_PERFETTO: o->lacks_perfetto = true; break;
 	case 'q': o->quiet = true; break;
+	case 'j': o->json = true; break;
 	case ARGP_KEY_ARGS:
 		o->from = state->argv + state->next;
 		state->next = state->argc;
@@ -145,7 +146,7 @@ static bool merge(struct merge_options *o, struct fxt_parts *parts, const char *
 	if (ok && o->compresses)
 		fxt_join_pack(path, &m.packed_bytes);
 	if (ok && !o->quiet)
-		fxt_merge_summary(&m, path);
+		fxt_merge_summary(&m, path, o->json);
 	/* Only a directory that fxt record has made is removed, with its parts. */
 	if (ok && made_here) {
 		fxt_parts_move_snapshots(parts, path);
@@ -167,6 +168,7 @@ int fxt_command_merge(int argc, char **argv)
 		{"no-perfetto", KEY_NO_PERFETTO, 0, 0,
 		 "Leave out the copy of samples and of the heap that Perfetto draws flame graphs of", 0},
 		{"quiet", 'q', 0, 0, "No summary", 0},
+		{"json", 'j', 0, 0, "The summary as JSON, on standard error", 0},
 		{0},
 	};
 	static const struct argp argp = {

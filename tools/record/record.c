@@ -241,6 +241,12 @@ static int record(struct fxt_record_options *o)
 	r->merge.follows = fxt_record_wants_all(o) ? FXT_FOLLOWS_ALL : FXT_FOLLOWS_SOME;
 	r->merge.lacks_perfetto = o->lacks_perfetto;
 	r->agent = fxt_agent_path(o->agent);
+	if (r->agent && !fxt_record_accepted(o, r->agent)) {
+		free(r->agent);
+		free(sanitizer);
+		free(r);
+		return FXT_STATUS_FAILED;
+	}
 	r->stands_for = getpid();
 	if (r->agent && fxt_keep_wanted(o))
 		fxt_keep_begin(&r->kept, o);

@@ -36,6 +36,7 @@ struct fxt_record_options {
 	bool is_ctf;                    /* the trace is converted, too */
 	bool lacks_perfetto;            /* nothing is written in Perfetto's own form (perfetto_blob.h) */
 	unsigned hz;                    /* of samples of the processor clock; 0: none are taken */
+	bool is_sampled;                /* --sample was given */
 	char *delay_ns, *duration_ns;   /* when recording begins, and how long it lasts; or NULL */
 	char *shared;                   /* path of the memory that the processes share: shared.h */
 	const char *follow, *on_full, *signal, *start, *trigger, *trigger_keep;
@@ -49,12 +50,23 @@ struct fxt_record_options {
 void fxt_record_parse(struct fxt_record_options *o, int argc, char **argv);
 void fxt_record_options_free(struct fxt_record_options *o);
 
+/* Returns NULL, or which options do not go together, or not with the environment, or that the output cannot
+ * be one. The caller frees the text. */
+char *fxt_record_check_together(const struct fxt_record_options *o);
+
 /* Sets LD_PRELOAD and the agent's variables in this process's environment, which the command inherits.
  * `sanitizer` is what fxt_program_check() has set. `manager` is the path of a manager's socket, or NULL, and
  * `key` another way to it, or NULL. */
 void fxt_record_environment(const struct fxt_record_options *o, const char *agent,
 			    const char *parts_directory, const char *sanitizer, const char *manager,
 			    const char *key);
+
+/* Returns the option that has set the agent's variable of this name, such as --stacks; or NULL. */
+const char *fxt_record_option_of(const struct fxt_record_options *o, const char *variable, size_t bytes);
+
+/* Asks the agent whether it accepts the options and the variables of the environment, before anything runs.
+ * Returns false after a message for each mistake. */
+bool fxt_record_accepted(const struct fxt_record_options *o, const char *agent);
 
 /* Watches process o->pid until it ends, a signal comes or the time is over, and makes a trace of what the
  * kernel tells of it. Returns the exit status. */
@@ -71,8 +83,8 @@ void fxt_record_summary(const struct fxt_record_options *o, const struct fxt_mer
 /* Says, or writes as JSON, that no trace could be made and what is known to be lost; the parts are left. */
 void fxt_record_not_joined(const struct fxt_record_options *o, const struct fxt_merge *m,
 			   const struct fxt_run *run, const char *directory);
-/* Prints the line of summary for what fxt merge has joined. */
-void fxt_merge_summary(const struct fxt_merge *m, const char *path);
+/* Prints the line of summary for what fxt merge has joined, or a JSON object. */
+void fxt_merge_summary(const struct fxt_merge *m, const char *path, bool json);
 
 /* Prints why no program has left a part, as far as it can be known. `witness` is the path of the part that
  * has what the kernel told, or NULL. */

@@ -4,6 +4,7 @@
 #endif
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,6 +12,53 @@
 #include "record.h"
 #include "tools/common/host_clock.h"
 #include "tools/common/message.h"
+
+/* The options that become a variable as they are. */
+static const struct setting {
+	const char *variable, *option;
+	size_t at;                      /* of the value in struct fxt_record_options */
+} settings[] = {
+#define SETTING(variable, option, member) {variable, option, offsetof(struct fxt_record_options, member)}
+	SETTING("FXT_CATEGORIES", "--categories", categories),
+	SETTING("FXT_BUFFERING_MODE", "--mode", mode),
+	SETTING("FXT_BUFFER_SIZE_MB", "--buffer-size", buffer_mb),
+	SETTING("FXT_MAX_SIZE_MB", "--max-size", max_mb),
+	SETTING("FXT_THRESHOLD_NS", "--threshold", threshold_ns),
+	SETTING("FXT_FILTER", "--filter", filter),
+	SETTING("FXT_PATCH", "--patch", patch),
+	SETTING("FXT_PLT", "--plt", plt),
+	SETTING("FXT_DEPTH", "--depth", depth),
+	SETTING("FXT_CALLERS", "--callers", callers),
+	SETTING("FXT_EXPLAIN_NS", "--explain", explain_ns),
+	SETTING("FXT_STACKS", "--stacks", stacks),
+	SETTING("FXT_FOLLOW", "--follow", follow),
+	SETTING("FXT_ON_FULL", "--on-full", on_full),
+	SETTING("FXT_SIGNAL", "--signal", signal),
+	SETTING("FXT_START", "--dormant", start),
+	SETTING("FXT_TRIGGER", "--trigger", trigger),
+	SETTING("FXT_TRIGGER_KEEP", "--trigger-keep", trigger_keep),
+#undef SETTING
+};
+
+enum { SETTINGS = sizeof(settings) / sizeof(settings[0]) };
+
+static const char *value_of(const struct fxt_record_options *o, const struct setting *setting)
+{
+	const char *value;
+
+	memcpy(&value, (const char *)o + setting->at, sizeof(value));
+	return value;
+}
+
+const char *fxt_record_option_of(const struct fxt_record_options *o, const char *variable, size_t bytes)
+{
+	for (size_t i = 0; i < SETTINGS; i++) {
+		if (strlen(settings[i].variable) == bytes &&
+		    memcmp(settings[i].variable, variable, bytes) == 0 && value_of(o, &settings[i]))
+			return settings[i].option;
+	}
+	return NULL;
+}
 
 static void set(const char *name, const char *value)
 {
@@ -90,35 +138,19 @@ void fxt_record_environment(const struct fxt_record_options *o, const char *agen
 		set("FXT_MANAGER", value);
 		free(value);
 	}
-	set("FXT_CATEGORIES", o->categories);
+	for (size_t i = 0; i < SETTINGS; i++)
+		set(settings[i].variable, value_of(o, &settings[i]));
 	if (o->plt) {
 		value = fxt_format("%s,plt", o->categories ? o->categories : "#default");
 		set("FXT_CATEGORIES", value);
-		set("FXT_PLT", o->plt);
 		free(value);
 	}
-	set("FXT_BUFFERING_MODE", o->mode);
-	set("FXT_BUFFER_SIZE_MB", o->buffer_mb);
-	set("FXT_MAX_SIZE_MB", o->max_mb);
-	set("FXT_THRESHOLD_NS", o->threshold_ns);
-	set("FXT_FILTER", o->filter);
-	set("FXT_PATCH", o->patch);
-	set("FXT_DEPTH", o->depth);
-	set("FXT_CALLERS", o->callers);
-	set("FXT_EXPLAIN_NS", o->explain_ns);
-	set("FXT_STACKS", o->stacks);
-	set("FXT_FOLLOW", o->follow);
-	set("FXT_ON_FULL", o->on_full);
-	set("FXT_SIGNAL", o->signal);
-	set("FXT_START", o->start);
-	set("FXT_TRIGGER", o->trigger);
 	/* Without shared memory, processes find one another as they do without fxt record, and must not
 	 * use the memory of another run. */
 	unsetenv("FXT_SHARED");
 	set("FXT_SHARED", o->shared);
 	set_namespace();
 	set_clock();
-	set("FXT_TRIGGER_KEEP", o->trigger_keep);
 	if (o->quiet)
 		set("FXT_QUIET", "1");
 	free(directory);

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "init.h"
 #include "tools/common/command.h"
 #include "tools/common/message.h"
 #include "tools/common/pack.h"
@@ -71,27 +70,6 @@ static char *set_keep(struct fxt_record_options *o, const char *text)
 	return NULL;
 }
 
-/* Returns NULL, or which options do not go together. */
-static char *check_together(const struct fxt_record_options *o)
-{
-	if (o->is_toggled && o->delay_ns)
-		return fxt_strdup("--toggle and --start-delay both say when recording begins; give one of "
-				  "them");
-	if (o->compresses && o->out && !fxt_parts_is_for_file(o->out))
-		return fxt_format("%s is a device, a pipe or a link: --compress needs a file", o->out);
-	if (o->is_ctf && o->out && !fxt_parts_is_for_file(o->out))
-		return fxt_format("%s is a device, a pipe or a link: --ctf needs a file", o->out);
-	if (o->is_ctf && (o->rotate_bytes || o->pid))
-		return fxt_strdup("--ctf goes with neither --rotate nor --pid: fxt convert --to=ctf makes a "
-				  "directory of each trace");
-	if (o->keep == FXT_KEEP_ALWAYS && o->is_toggled)
-		return fxt_strdup("with --keep-pid all signals are COMMAND's: --toggle would get none");
-	if (o->keep == FXT_KEEP_ALWAYS && fxt_init_adopts())
-		return fxt_strdup("--keep-pid is not for the first process of a container, nor for one that "
-				  "adopts orphans: what records would be a child of COMMAND");
-	return NULL;
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct fxt_record_options *o = state->input;
@@ -102,8 +80,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'a': o->agent = arg; break;
 	case 'c': o->categories = arg; bad = fxt_option_bad_categories(arg); break;
 	case 'm': o->mode = arg; bad = fxt_option_bad_mode(arg); break;
-	case 'b': o->buffer_mb = arg; bad = fxt_option_bad_megabytes(arg); break;
-	case KEY_MAX_SIZE: o->max_mb = arg; bad = fxt_option_bad_megabytes(arg); break;
+	case 'b':
+		o->buffer_mb = arg;
+		bad = fxt_option_bad_megabytes(arg, FXT_OPTION_MOST_BUFFER_MB);
+		break;
+	case KEY_MAX_SIZE:
+		o->max_mb = arg;
+		bad = fxt_option_bad_megabytes(arg, FXT_OPTION_MOST_MAX_MB);
+		break;
 	case KEY_MEMORY: bad = fxt_option_set_memory(&o->memory_bytes, arg); break;
 	case 't': bad = fxt_option_set_thresholds(&o->threshold_ns, arg); break;
 	case KEY_CALLERS: o->callers = arg; break;
@@ -113,7 +97,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_DEPTH: o->depth = arg; bad = fxt_option_bad_depth(arg); break;
 	case KEY_EXPLAIN: bad = fxt_option_set_duration(&o->explain_ns, arg); break;
 	case KEY_STACKS: o->stacks = arg; break;
-	case KEY_DURATION: bad = fxt_option_set_duration(&o->duration_ns, arg); break;
+	case KEY_DURATION: bad = fxt_option_set_period(&o->duration_ns, arg); break;
 	case KEY_START_DELAY: bad = fxt_option_set_duration(&o->delay_ns, arg); break;
 	case KEY_TOGGLE:
 		o->is_toggled = true;
@@ -123,7 +107,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 					 arg);
 		break;
 	case KEY_FOLLOW: o->follow = arg; break;
-	case KEY_ON_FULL: o->on_full = arg; break;
+	case KEY_ON_FULL: o->on_full = arg; bad = fxt_option_bad_on_full(arg); break;
 	case KEY_SIGNAL: o->signal = arg; break;
 	case KEY_DORMANT: o->start = "0"; break;
 	case KEY_TRIGGER: o->trigger = arg; break;
@@ -145,7 +129,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_KEEP: bad = fxt_option_set_age(&o->keep_ns, arg); break;
 	case KEY_DETACH: o->is_detached = true; break;
-	case KEY_SAMPLE: bad = fxt_option_set_hz(&o->hz, arg); break;
+	case KEY_SAMPLE:
+		o->is_sampled = true;
+		bad = fxt_option_set_hz(&o->hz, arg);
+		break;
 	case KEY_NO_KERNEL: o->lacks_kernel = true; break;
 	case FXT_KEY_DEBUG_DIR: fxt_debug_dirs_add(arg); break;
 	case KEY_NO_PERFETTO: o->lacks_perfetto = true; break;
@@ -170,13 +157,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			bad = fxt_budget_of_environment(&o->budget);
 		if (bad)
 			break;
-		bad = check_together(o);
+		bad = fxt_record_check_together(o);
 		break;
 	default: return ARGP_ERR_UNKNOWN;
 	}
 	if (!bad)
 		return 0;
-	fxt_error(NULL, "%s", bad);
+	fxt_error(NULL, "%s%s", strncmp(bad, "--", 2) == 0 ? "" : fxt_option_prefix(key), bad);
 	free(bad);
 	exit(FXT_STATUS_FAILED);
 }

@@ -112,14 +112,18 @@ static void advise(const struct fxt_record_options *o, const struct fxt_merge *m
 	free(thin);
 }
 
+/* `run` is NULL for what fxt merge has joined. */
 static void summary_json(const struct fxt_merge *m, const struct fxt_run *run, const char *path)
 {
 	struct fxt_json j = {.out = stderr, .one_line = true};
 
 	fxt_json_object(&j, NULL);
+	fxt_json_u64(&j, "schema", FXT_JSON_SCHEMA);
 	fxt_json_string(&j, "file", path);
-	fxt_json_i64(&j, "status", run->status);
-	fxt_json_u64(&j, "wall_ns", run->wall_ns);
+	if (run) {
+		fxt_json_i64(&j, "status", run->status);
+		fxt_json_u64(&j, "wall_ns", run->wall_ns);
+	}
 	fxt_json_u64(&j, "processes", m->processes);
 	fxt_json_u64(&j, "recorded_nothing", m->silent);
 	fxt_json_u64(&j, "threads", m->threads);
@@ -159,15 +163,17 @@ static void summary_json(const struct fxt_merge *m, const struct fxt_run *run, c
 		fxt_json_end(&j);
 	}
 	fxt_json_end(&j);
-	fxt_json_array(&j, "still_running");
-	for (size_t i = 0; i < run->left_count; i++) {
+	if (run)
+		fxt_json_array(&j, "still_running");
+	for (size_t i = 0; run && i < run->left_count; i++) {
 		fxt_json_object(&j, NULL);
 		fxt_json_i64(&j, "pid", run->left[i].pid);
 		fxt_json_string(&j, "name", run->left[i].name);
 		fxt_json_bool(&j, "was_recorded", run->left[i].has_agent);
 		fxt_json_end(&j);
 	}
-	fxt_json_end(&j);
+	if (run)
+		fxt_json_end(&j);
 	fxt_json_object(&j, "categories");
 	for (size_t i = 0; i < m->category_count; i++) {
 		fxt_json_object(&j, m->categories[i].name);
@@ -290,6 +296,7 @@ void fxt_record_not_joined(const struct fxt_record_options *o, const struct fxt_
 		return;
 	}
 	fxt_json_object(&j, NULL);
+	fxt_json_u64(&j, "schema", FXT_JSON_SCHEMA);
 	fxt_json_null(&j, "file");
 	fxt_json_string(&j, "parts", directory);
 	fxt_json_i64(&j, "status", run->status);
@@ -299,8 +306,12 @@ void fxt_record_not_joined(const struct fxt_record_options *o, const struct fxt_
 	fxt_json_end(&j);
 }
 
-void fxt_merge_summary(const struct fxt_merge *m, const char *path)
+void fxt_merge_summary(const struct fxt_merge *m, const char *path, bool json)
 {
+	if (json) {
+		summary_json(m, NULL, path);
+		return;
+	}
 	say_damaged(m);
 	say_not_seen(&m->not_seen);
 	say(m, NULL, path);

@@ -414,6 +414,11 @@ static void replay_ends(struct fxt_report *report)
 	fxt_order_free(&report->ends);
 }
 
+static bool wants_track(void *context, const struct fxt_text *category)
+{
+	return fxt_report_wants(context, category);
+}
+
 void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 		     const struct fxt_report_options *options)
 {
@@ -455,6 +460,9 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 			fxt_call_stacks_take(&report->who->stacks, r, &rec);
 	}
 	fxt_overview_settle(&report->overview);
+	/* Each of ours has a clock object. What has none is of another tracer. */
+	if (!report->wall_clock.is_of_agent || fxt_overview_is_foreign(&report->overview, r))
+		fxt_tracks_read(&report->tracks, r, wants_track, report);
 	fxt_who_finish(report->who, r, options->wrappers, options->source);
 	fxt_ends_finish(&report->process_ends, r, report->overview.last_ns);
 	fxt_processor_time_finish(&report->processor, r, &report->process_ends, &report->overview,
@@ -480,6 +488,8 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 	fxt_chains_finish(&report->chains, r, &report->threads);
 	fxt_threads_finish(&report->threads, r, &report->roles, &report->files, &report->open,
 			   &report->process_ends, &report->overview.spans, &report->processor.switches);
+	if (report->processor.is_foreign)
+		fxt_threads_switched(&report->threads, &report->processor.switches);
 	fxt_leaks_finish(&report->leaks, report->r, &report->gaps, &report->heaps);
 	fxt_heaps_sort(&report->heaps);
 	fxt_heap_stacks_finish(&report->heap_stacks);

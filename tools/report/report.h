@@ -21,6 +21,7 @@
 #include "tools/analysis/blocked_threads.h"
 #include "tools/analysis/gaps.h"
 #include "tools/analysis/process_ends.h"
+#include "tools/waits/tracks.h"
 #include "tools/descriptors/fd_images.h"
 #include "tools/descriptors/fd_lifetimes.h"
 #include "tools/common/histogram.h"
@@ -420,6 +421,7 @@ struct fxt_report {
 	struct fxt_calls_in_progress open;
 	struct fxt_descriptors descriptors;
 	struct fxt_thread_times threads;
+	struct fxt_tracks tracks;       /* of another tracer */
 	struct fxt_flights flights;
 	struct fxt_kept_times kept;
 	struct fxt_chains chains;
@@ -445,6 +447,10 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 		     const struct fxt_report_options *options);
 /* Returns whether events of the category are to be told of. */
 bool fxt_report_wants(struct fxt_report *report, const struct fxt_text *category);
+
+/* Returns NULL, or which category that the user asked for the trace does not have, and which it has. The
+ * caller frees the text. */
+char *fxt_report_unmatched(const struct fxt_report *report);
 void fxt_report_print(const struct fxt_report *report, FILE *out);
 /* Prints the lines about losses, among the first ones. */
 void fxt_report_print_losses(const struct fxt_report *report, FILE *out);

@@ -14,6 +14,7 @@
 #include "tools/common/message.h"
 #include "tools/printing/print.h"
 #include "tools/programs/debug_dirs.h"
+#include "tools/programs/option_values.h"
 #include "tools/reading/mapped_trace.h"
 #include "tools/stacks/stacks.h"
 
@@ -44,8 +45,18 @@ static bool is_stdout(const char *path)
 }
 
 /* Takes FILE, WHAT, or WHAT:FILE. What stands alone goes to standard output. */
-static void parse_stacks(struct stacks_output *to, const char *arg)
+static void parse_stacks(struct stacks_output *to, const char *arg, struct argp_state *state)
 {
+	const char *colon = strchr(arg, ':');
+	char *word = fxt_format("%.*s", (int)(colon ? colon - arg : 0), arg), *bad = NULL;
+
+	/* A path may have a colon, behind a slash or a dot that no weight has. */
+	if (colon && !word[strspn(word, "abcdefghijklmnopqrstuvwxyz")])
+		bad = fxt_option_bad_word(word, weight_names, WEIGHTS);
+	if (bad)
+		argp_error(state, "%s; a FILE of such a name is ./%s", bad, arg);
+	free(bad);
+	free(word);
 	*to = (struct stacks_output){PROCESSOR, arg};
 	for (unsigned i = 0; i < WEIGHTS; i++) {
 		size_t bytes = strlen(weight_names[i]);
@@ -62,13 +73,15 @@ static void parse_sort(struct input *in, const char *arg, struct argp_state *sta
 	static const char *const names[] = {
 		[FXT_SORT_SELF] = "self", [FXT_SORT_TOTAL] = "total", [FXT_SORT_COUNT] = "count"};
 
+	char *bad = fxt_option_bad_word(arg, names, sizeof(names) / sizeof(*names));
+
+	if (bad)
+		argp_error(state, "%s%s", fxt_option_prefix('s'), bad);
+	free(bad);
 	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		if (strcmp(arg, names[i]) == 0) {
+		if (strcmp(arg, names[i]) == 0)
 			in->options.sort = (enum fxt_sort)i;
-			return;
-		}
 	}
-	argp_error(state, "lists are sorted by 'self', 'total' or 'count', and not by '%s'", arg);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -82,7 +95,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'n':
 		in->options.top = strtoul(arg, &end, 10);
 		if (*end || end == arg || *arg == '-' || in->options.top == 0 || in->options.top > UINT32_MAX)
-			argp_error(state, "'%s' is no number of lines: give a whole number from 1 on", arg);
+			argp_error(state, "--top: '%s' is no number of lines: give a whole number from 1 on",
+				   arg);
 		return 0;
 	case 'c': in->options.categories = arg; return 0;
 	case 'j': in->options.json = true; return 0;
@@ -92,7 +106,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_FOLDED:
 	case OPTION_FLAME:
 		stacks = key == OPTION_FOLDED ? &in->folded : &in->flame;
-		parse_stacks(stacks, arg);
+		parse_stacks(stacks, arg, state);
 		if (!*stacks->path)
 			argp_error(state, "no FILE was given to write stacks to");
 		return 0;
@@ -227,11 +241,17 @@ static void show(struct fxt_reader *r, void *context)
 	struct input *in = context;
 	struct fxt_frame_names *source;
 	struct fxt_report report;
+	char *unmatched;
 	struct stat st;
 
 	source = in->options.source = fxt_frame_names_open(stat(in->path, &st) == 0 ? st.st_mtime : 0);
 	fxt_report_make(&report, r, &in->options);
-	if (show_apart(in, &report) || !show_stacks(in, &report))
+	unmatched = fxt_report_unmatched(&report);
+	if (unmatched) {
+		fxt_error(in->path, "%s", unmatched);
+		free(unmatched);
+		in->failed = true;
+	} else if (show_apart(in, &report) || !show_stacks(in, &report))
 		;
 	else if (in->options.json)
 		fxt_report_json(&report, stdout);
@@ -313,5 +333,6 @@ void fxt_report_free(struct fxt_report *report)
 	fxt_ends_free(&report->process_ends);
 	fxt_objects_free(&report->objects);
 	fxt_processor_time_free(&report->processor);
+	fxt_tracks_free(&report->tracks);
 	free(report->chosen);
 }

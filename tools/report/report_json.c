@@ -10,6 +10,7 @@
 
 #include "report.h"
 #include "tools/analysis/categories.h"
+#include "tools/common/message.h"
 #include "tools/analysis/demangle.h"
 #include "tools/callers/nameless.h"
 #include "tools/printing/json.h"
@@ -137,6 +138,26 @@ static void put_not_kept(struct fxt_json *j, const struct fxt_overview *o, const
 	fxt_json_end(j);
 }
 
+/* Puts what of the file could not be read, which is null if all could. */
+static void put_unread(struct fxt_json *j, const struct fxt_reader *r)
+{
+	if (!r->damaged_records && !r->tail_bytes) {
+		fxt_json_null(j, "unread");
+		return;
+	}
+	fxt_json_object(j, "unread");
+	fxt_json_u64(j, "damaged_records", r->damaged_records);
+	if (r->damaged_records) {
+		fxt_json_u64(j, "first_damaged_offset", r->first_fault_offset);
+		fxt_json_string(j, "first_damage", fxt_fault_text[r->first_fault]);
+		fxt_json_string(j, "first_damage_detail", r->first_fault_detail);
+	}
+	fxt_json_u64(j, "cut_bytes", r->tail_bytes);
+	if (r->tail_bytes)
+		fxt_json_u64(j, "cut_at", r->at);
+	fxt_json_end(j);
+}
+
 /* Puts what has no name. */
 static void put_nameless(struct fxt_json *j, const struct fxt_report *report)
 {
@@ -195,6 +216,7 @@ static void put_trace(struct fxt_json *j, const struct fxt_report *report)
 	fxt_json_u64(j, "last_ns", o->last_ns);
 	fxt_wall_clock_json(&report->wall_clock, j, o->first_ns, o->last_ns);
 	put_account(j, report);
+	put_unread(j, report->r);
 	fxt_json_array(j, "categories");
 	for (size_t i = 0; i < o->category_count; i++)
 		fxt_category_json(j, report->r, &o->categories[i]);
@@ -483,11 +505,13 @@ static void put_log(struct fxt_json *j, const struct fxt_report *report)
 	fxt_json_end(j);
 }
 
-void fxt_report_json(const struct fxt_report *report, FILE *out)
+/* Writes the report with so many elements of each array; 0: all. */
+static void put_report(const struct fxt_report *report, unsigned most, FILE *out)
 {
-	struct fxt_json j = {.out = out};
+	struct fxt_json j = {.out = out, .most = most};
 
 	fxt_json_object(&j, NULL);
+	fxt_json_u64(&j, "schema", FXT_JSON_SCHEMA);
 	put_trace(&j, report);
 	put_calls(&j, "agent", report, &report->agent);
 	fxt_report_json_threads(&j, report);
@@ -508,7 +532,35 @@ void fxt_report_json(const struct fxt_report *report, FILE *out)
 	fxt_budget_steps_json(&report->budget, report->r, &j);
 	fxt_unseen_json(&report->unseen, report->r, &j);
 	fxt_left_out_json(&report->left_out, report->r, &j);
+	fxt_tracks_json(&report->tracks, report->r, &j);
 	put_log(&j, report);
 	put_open_calls(&j, report);
+	if (most)
+		fxt_json_cuts(&j);
 	fxt_json_end(&j);
+}
+
+void fxt_report_json(const struct fxt_report *report, FILE *out)
+{
+	/* What is longer fills the whole memory of those that are asked to read it. */
+	enum { MOST_BYTES = 20000 };
+	unsigned most = 200;
+	char *text;
+	size_t bytes;
+
+	if (report->options.top == FXT_TOP_ALL) {
+		put_report(report, 0, out);
+		return;
+	}
+	for (;; most = most * 2 / 3) {
+		FILE *whole = fxt_text_stream(&text, &bytes);
+
+		put_report(report, most, whole);
+		fclose(whole);
+		if (bytes <= MOST_BYTES || most == 1)
+			break;
+		free(text);
+	}
+	fwrite(text, 1, bytes, out);
+	free(text);
 }

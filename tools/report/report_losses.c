@@ -214,10 +214,31 @@ static void print_kernel_lost(const struct fxt_overview *o, FILE *out)
 	fputc('\n', out);
 }
 
+/* Says what of the file could not be read. Returns whether all could. */
+static bool print_unread(const struct fxt_report *report, FILE *out)
+{
+	const struct fxt_reader *r = report->r;
+
+	if (r->damaged_records)
+		fprintf(out, "DAMAGED: %s record%s of the file, the first at byte %" PRIu64
+			": figures below are lower bounds\n",
+			fxt_count(r->damaged_records).text, r->damaged_records == 1 ? "" : "s",
+			r->first_fault_offset);
+	if (r->tail_bytes)
+		fprintf(out, "CUT SHORT: the file has no whole record from byte %" PRIu64
+			" on: what came then is missing\n",
+			r->at);
+	if (!report->overview.events && !r->tail_bytes)
+		fputs("there are no events: nothing was recorded, or the file was cut off before the first\n",
+		      out);
+	return !r->damaged_records && !r->tail_bytes && report->overview.events;
+}
+
 void fxt_report_print_losses(const struct fxt_report *report, FILE *out)
 {
 	const struct fxt_overview *o = &report->overview;
 	uint64_t lost[FXT_LOSS_KINDS], dropped;
+	bool is_whole = print_unread(report, out);
 
 	for (unsigned i = 0; i < FXT_LOSS_KINDS; i++)
 		lost[i] = fxt_overview_lost(o, (enum fxt_loss_kind)i);
@@ -226,8 +247,8 @@ void fxt_report_print_losses(const struct fxt_report *report, FILE *out)
 		print_losers(report, dropped, out);
 	else if (o->buffer_full)
 		fputs("LOST: records, at least once, as a buffer was full\n", out);
-	else if (!lost[FXT_LOSS_OVERWRITTEN] && !lost[FXT_LOSS_BLOCKS] && !lost[FXT_LOSS_STACKS] &&
-		 !o->kernel_lost)
+	else if (is_whole && !lost[FXT_LOSS_OVERWRITTEN] && !lost[FXT_LOSS_BLOCKS] &&
+		 !lost[FXT_LOSS_STACKS] && !o->kernel_lost)
 		fputs("nothing lost\n", out);
 	print_not_kept(lost, out);
 	print_nameless(report, lost[FXT_LOSS_UNNAMED], out);

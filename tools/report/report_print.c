@@ -341,6 +341,7 @@ void fxt_report_print(const struct fxt_report *report, FILE *out)
 	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
 		if (!computes || sections[i].print != print_processor)
 			sections[i].print(report, out);
+	fxt_tracks_print(&report->tracks, report->r, report->has_processes, report->options.top, out);
 	if (!leaks_memory)
 		print_heap(report, out);
 	if (!leaks_descriptors)

@@ -315,6 +315,26 @@ void fxt_threads_finish(struct fxt_thread_times *t, struct fxt_reader *r, struct
 	fxt_loss_spans_free(&t->unknown);
 }
 
+void fxt_threads_switched(struct fxt_thread_times *t, const struct fxt_switch_times *switches)
+{
+	for (size_t i = 0; i < t->count; i++) {
+		struct fxt_thread_time *one = &t->list[i];
+		const struct fxt_switch_sums *told = fxt_switch_times_of(switches, one->thread);
+		uint64_t on_ns = told ? told->running_ns + told->ready_ns : 0, rest_ns, blocked_ns;
+
+		if (!told || on_ns + told->blocked_ns == 0 || on_ns >= one->running_ns)
+			continue;
+		rest_ns = one->running_ns - on_ns;
+		blocked_ns = fxt_ns_between(one->blocked_ns + one->waiting_ns, told->blocked_ns);
+		blocked_ns = blocked_ns < rest_ns ? blocked_ns : rest_ns;
+		one->running_ns = on_ns;
+		one->blocked_ns += blocked_ns;
+		one->unknown_ns += rest_ns - blocked_ns;
+	}
+	if (t->count)
+		qsort(t->list, t->count, sizeof(*t->list), by_time);
+}
+
 /* -- Printing ------------------------------------------------------------------------------------------ */
 
 enum { LABEL = 26 };

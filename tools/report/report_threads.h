@@ -69,12 +69,15 @@ void fxt_threads_kept(struct fxt_thread_times *t, struct fxt_reader *r, const st
 /* Takes a wait for room for records, in the same order. */
 void fxt_threads_room(struct fxt_thread_times *t, const struct fxt_record *rec);
 /* Completes and sorts the list. `open` is finished; `ends` is complete, because a first thread lives until
- * its process ends; `lost` has all losses; `switches` is finished; and `files` has followed descriptors to the
- * end of the trace. Nothing can be taken afterwards. */
+ * its process ends; `lost` has all losses; `switches` is finished; and `files` has followed descriptors to
+ * the end of the trace. Nothing can be taken afterwards. */
 void fxt_threads_finish(struct fxt_thread_times *t, struct fxt_reader *r, struct fxt_roles *roles,
 			struct fxt_files *files, const struct fxt_calls_in_progress *open,
 			const struct fxt_ends *ends, const struct fxt_loss_spans *lost,
 			const struct fxt_switch_times *switches);
+/* Takes from the context switches of another tracer, after fxt_threads_finish(), for how long threads ran or
+ * could have run. What neither these nor events tell of is not known. */
+void fxt_threads_switched(struct fxt_thread_times *t, const struct fxt_switch_times *switches);
 /* Prints a table, if there are several threads. */
 void fxt_threads_print(const struct fxt_thread_times *t, const struct fxt_reader *r, bool with_process,
 		       size_t top,

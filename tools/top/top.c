@@ -249,7 +249,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	default: return ARGP_ERR_UNKNOWN;
 	}
 	if (bad)
-		argp_error(state, "%s", bad);
+		argp_error(state, "%s%s", fxt_option_prefix(key), bad);
 	return 0;
 }
 
