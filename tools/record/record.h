@@ -64,6 +64,9 @@ void fxt_record_environment(const struct fxt_record_options *o, const char *agen
 /* Returns the option that has set the agent's variable of this name, such as --stacks; or NULL. */
 const char *fxt_record_option_of(const struct fxt_record_options *o, const char *variable, size_t bytes);
 
+/* Returns whether an option sets a variable of the agent's as it is. */
+bool fxt_record_sets_any(const struct fxt_record_options *o);
+
 /* Asks the agent whether it accepts the options and the variables of the environment, before anything runs.
  * Returns false after a message for each mistake. */
 bool fxt_record_accepted(const struct fxt_record_options *o, const char *agent);

@@ -60,6 +60,15 @@ const char *fxt_record_option_of(const struct fxt_record_options *o, const char 
 	return NULL;
 }
 
+bool fxt_record_sets_any(const struct fxt_record_options *o)
+{
+	for (size_t i = 0; i < SETTINGS; i++) {
+		if (value_of(o, &settings[i]))
+			return true;
+	}
+	return false;
+}
+
 static void set(const char *name, const char *value)
 {
 	if (value && setenv(name, value, 1) != 0)
