@@ -436,7 +436,7 @@ int main(int argc, char **argv)
 }
 END
 	gcc -O1 -o large large.c -lpthread
-	"$FXT" record -q --no-kernel -o large.fxt -- ./large "${PROOF_LARGE:-6250000}" ||
+	"$FXT" record -q --no-kernel --max-size=2048 -o large.fxt -- ./large "${PROOF_LARGE:-6250000}" ||
 		fail "large: exit status $?"
 	say "large: $(python3 - "$FXT" large.fxt <<'END'
 import json, os, resource, subprocess, sys, time
