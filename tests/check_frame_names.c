@@ -204,8 +204,8 @@ START_TEST(takes_an_unstripped_file)
 {
 	char *other = fxt_format("%s/other", directory);
 
-	fxt_debug_dirs_add(other);
 	shell(fxt_format("mkdir %s && cp /bin/sh %s", other, program));
+	fxt_debug_dirs_add(other);
 	expect_name(build_id, unknown);
 	shell(fxt_format("cp tests/apps/inlined %s", other));
 	expect_levels(build_id);
