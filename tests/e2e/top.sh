@@ -237,7 +237,7 @@ refused 1 'no-such: No such file' no-such
 refused 1 'no session that is going on writes this file' calls.fxt
 refused 1 'no session can be watched here' .
 refused 2 'too short' -d 10ms
-refused 2 'no duration' -d soon
+refused 2 "'soon' is no time" -d soon
 refused 2 'no number' -n 0
 refused 2 'no number' -l many
 refused 2 'more than one' one two
