@@ -169,7 +169,10 @@ START_TEST(own_states)
 		EXPECT(!fxt_threads_find(next_tid + 1 + (uint32_t)random_below(5)));
 		EXPECT(!fxt_threads_find(4999));
 	}
-	ck_assert_uint_lt(fxt_threads.count, most + most / 2);
+	/* A state that is free is missed by chance when few of many are. In 300 runs there were 72 more
+	 * than ever lived at once (mean), with a deviation of 54 and 440 at most. If none were taken over,
+	 * it would be some 2800. */
+	ck_assert_uint_lt(fxt_threads.count, most + 1000);
 	ck_assert_uint_eq(mapped_states >= fxt_threads.count, true);
 	/* Where there are many, they are mapped several at a time. */
 	ck_assert_uint_lt(mapped, 100);
