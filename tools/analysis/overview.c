@@ -235,9 +235,6 @@ static void take_event(struct fxt_overview *o, struct fxt_reader *r, const struc
 		take_reason(o, r, rec);
 }
 
-/* The second key of a provider in fxt_overview.own that has a clock object. */
-enum { HAS_CLOCK = 1 };
-
 void fxt_overview_take(struct fxt_overview *o, struct fxt_reader *r, const struct fxt_record *rec)
 {
 	bool fresh;
@@ -251,8 +248,6 @@ void fxt_overview_take(struct fxt_overview *o, struct fxt_reader *r, const struc
 		own = fxt_map_put(&o->own, rec->provider->index, 0, &fresh);
 		own->value[0] = fresh ? rec->id : own->value[0];
 	}
-	if (rec->type == FXT_RECORD_KERNEL_OBJECT && rec->subtype == FXT_OBJECT_CLOCK)
-		fxt_map_put(&o->own, rec->provider->index, HAS_CLOCK, &fresh);
 	if (rec->type == FXT_RECORD_EVENT)
 		take_event(o, r, rec);
 	else if (rec->type == FXT_RECORD_METADATA && rec->subtype == FXT_METADATA_PROVIDER_EVENT &&
@@ -272,16 +267,21 @@ void fxt_overview_count(struct fxt_overview *o, uint32_t category, uint32_t thre
 
 bool fxt_overview_is_foreign(const struct fxt_overview *o, const struct fxt_reader *r)
 {
+	struct fxt_map ids = {0};
+	bool is_foreign = false, fresh;
+
+	for (size_t i = 0; i < r->provider_count; i++)
+		if (r->providers[i]->announced)
+			fxt_map_put(&ids, r->providers[i]->id, 0, &fresh);
 	for (const struct fxt_slot *s = fxt_map_next(&o->own, NULL); s; s = fxt_map_next(&o->own, s)) {
 		const struct fxt_provider *p = r->providers[s->a];
 
-		if (s->b == HAS_CLOCK || fxt_map_find(&o->own, s->a, HAS_CLOCK))
-			continue;
-		if (p->announced && !fxt_provider_is_kernel(p) && p->id != (uint32_t)s->value[0] &&
-		    p->id != fxt_number(r, s->value[0]))
-			return true;
+		is_foreign |= p->announced && !fxt_provider_is_kernel(p) &&
+			      !fxt_map_find(&ids, (uint32_t)s->value[0], 0) &&
+			      !fxt_map_find(&ids, fxt_number(r, s->value[0]), 0);
 	}
-	return false;
+	fxt_map_free(&ids);
+	return is_foreign;
 }
 
 void fxt_overview_mention(struct fxt_overview *o, uint32_t thread)

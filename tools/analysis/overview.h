@@ -24,8 +24,7 @@ struct fxt_overview {
 	size_t category_count, category_capacity;
 	uint64_t *thread_events;        /* by thread */
 	size_t thread_count, thread_capacity;
-	/* provider's index -> its process; and with a second key, whether it has a clock object */
-	struct fxt_map own;
+	struct fxt_map own;             /* provider's index -> its process */
 	struct fxt_map foreign;         /* thread -> its events that another process has written */
 	size_t silent;                  /* processes that have recorded nothing, of which the kernel tells */
 	/* Thread, of those with lifetimes -> how many these are: the kernel uses a thread's number again. */
@@ -103,8 +102,8 @@ size_t fxt_overview_threads(const struct fxt_overview *o, const struct fxt_reade
 /* Returns the number of programs' processes that have threads with events, or a name. */
 size_t fxt_overview_processes(const struct fxt_overview *o, const struct fxt_reader *r);
 /* Returns whether another tracer wrote the trace, whose providers are no programs. Each provider of ours is a
- * program, names its process, and has a clock object or the number of that process: a process that executes
- * another program has two providers, and a join gives one of them another number. */
+ * program and names its process, and there is one with the number of that process: if the process executes
+ * another program, it has two providers, and a join gives one of them another number. */
 bool fxt_overview_is_foreign(const struct fxt_overview *o, const struct fxt_reader *r);
 /* Takes what the kernel tells of threads, after all records: those that count are mentioned. The processes of
  * which the trace had no event before have recorded nothing, and are counted in `silent`. */
