@@ -471,7 +471,7 @@ void fxt_threads_print_only(const struct fxt_thread_times *t, const struct fxt_r
 	if (one->call_count && (one->blocked_ns >= least_ns || one->waiting_ns >= least_ns))
 		line = with_longest_call(line, t, r);
 	if (one->unseen_ns >= least_ns)
-		line = with_part(line, "had no processor, in no traced call,", one->unseen_ns, life_ns);
+		line = with_part(line, "was blocked elsewhere", one->unseen_ns, life_ns);
 	if (one->room_ns >= least_ns)
 		line = with_part(line, "recording took", one->room_ns, life_ns);
 	if (one->unknown_ns >= least_ns)
