@@ -21,6 +21,7 @@ import collections, json, os, subprocess, sys
 BEFORE, STEPPED, HANDLER, AFTER, FORKED, OTHER = range(1, 7)
 WHO = ("", "before", "stepped", "handler", "after", "forked", "other")
 CHUNK_BYTES = 32768
+FORKED_FAILED = 2000    # the status by which the program says that a forked child has failed
 LEAVES = ("jump", "emit-jump", "switch-away")
 FUNCTIONS = {"steps_" + name: who for who, name in enumerate(WHO) if name}
 FXT = os.environ["FXT"]
@@ -153,7 +154,10 @@ def examine(call, action, learned, points, identities):
     outcomes, faults, files = collections.Counter(), 0, []
     for point in points:
         wrong, outcome = [], "died"
-        if point["status"]:
+        # A child that is forked between single steps has the processor's flag for them, and nobody who steps.
+        if point["status"] == FORKED_FAILED and point["how"] == "step":
+            outcome = "stepped on"
+        elif point["status"]:
             wrong.append(f"status {point['status']}")
         else:
             trace = Trace(point["pid"], identities)
