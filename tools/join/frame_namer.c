@@ -71,8 +71,12 @@ void fxt_frame_namer_add(struct fxt_frame_namer *n, const struct fxt_frame_at *a
 	pthread_mutex_lock(&n->lock);
 	n->frames = fxt_grow(n->frames, &n->capacity, n->count + 1, sizeof(*n->frames));
 	n->frames[n->count++] = *at;
-	pthread_cond_signal(&n->changed);
 	pthread_mutex_unlock(&n->lock);
+}
+
+void fxt_frame_namer_wake(struct fxt_frame_namer *n)
+{
+	pthread_cond_signal(&n->changed);
 }
 
 void fxt_frame_namer_end(struct fxt_frame_namer *n)

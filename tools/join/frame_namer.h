@@ -12,8 +12,10 @@ struct fxt_frame_namer;
 /* Starts the thread. Until it ends, nobody else may use `names`. Returns NULL if there is no such thread. */
 struct fxt_frame_namer *fxt_frame_namer_begin(struct fxt_frame_names *names);
 
-/* Lets the thread look up the name of this frame, whose texts have to last until the end. */
+/* Adds a frame to those that the thread is to name. Its texts have to last until the end. The thread begins
+ * when it is woken; to wake it for each frame takes longer than to name a frame that it has met before. */
 void fxt_frame_namer_add(struct fxt_frame_namer *n, const struct fxt_frame_at *at);
+void fxt_frame_namer_wake(struct fxt_frame_namer *n);
 
 /* Ends the thread, at the latest when it has looked up one more frame. `n` may be NULL. */
 void fxt_frame_namer_end(struct fxt_frame_namer *n);

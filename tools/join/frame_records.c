@@ -60,6 +60,7 @@ void fxt_frame_part_ahead(struct fxt_frame_records *f, struct fxt_frame_part *p,
 		at = fxt_frame_at(r, frame);
 		fxt_frame_namer_add(f->namer, &at);
 	}
+	fxt_frame_namer_wake(f->namer);
 }
 
 /* -- Making records -------------------------------------------------------------------------------- */
