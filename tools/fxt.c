@@ -19,6 +19,7 @@
 #include "tools/dump/dump.h"
 #include "tools/export/export.h"
 #include "tools/manager/manager_commands.h"
+#include "tools/narrow/cut.h"
 #include "tools/reading/mapped_trace.h"
 #include "tools/record/joined_directory.h"
 #include "tools/record/record.h"
@@ -38,6 +39,7 @@ static const struct command {
 	{"dump", fxt_command_dump, "a line for every record"},
 	{"check", fxt_command_check, "whether a trace is what the format and its viewers require"},
 	{"merge", fxt_command_merge, "join what a killed fxt record left, or traces of several processes"},
+	{"cut", fxt_command_cut, "a part of a trace, by process, thread, time, call or path, as a trace"},
 	{"convert", fxt_command_convert, "a trace in another form: CTF, for babeltrace2 and Trace Compass"},
 	{"categories", fxt_command_categories, "the categories that exist, or those of a trace"},
 };
@@ -49,7 +51,7 @@ static void usage(FILE *out)
 	fputs("Usage: fxt COMMAND [OPTION...] [ARGUMENT...]\n\n", out);
 	for (int i = 0; i < COMMANDS; i++)
 		fprintf(out, "  %-12s %s\n", commands[i].name, commands[i].what);
-	fputs("\n'fxt COMMAND --help' says more of each; so does fxt(1).\n", out);
+	fputs("\n'fxt help COMMAND' says more of each; so does fxt(1).\n", out);
 }
 
 static int no_command(const char *name)
@@ -63,6 +65,15 @@ static int no_command(const char *name)
 	fxt_error(NULL, "there is no command '%s'%s", name, *hint ? hint : ": fxt --help lists all");
 	free(hint);
 	return 2;
+}
+
+static int run(const char *name, int argc, char **argv)
+{
+	for (int i = 0; i < COMMANDS; i++) {
+		if (strcmp(name, commands[i].name) == 0)
+			return commands[i].run(argc, argv);
+	}
+	return no_command(name);
 }
 
 static int trace_of_directory(const char *path)
@@ -84,6 +95,8 @@ int main(int argc, char **argv)
 		usage(stderr);
 		return 2;
 	}
+	if (strcmp(name, "help") == 0 && argc > 2)
+		return run(argv[2], 2, (char *[]){argv[2], (char[]){"--help"}, NULL});
 	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
 		usage(stdout);
 		return 0;
@@ -92,9 +105,5 @@ int main(int argc, char **argv)
 		printf("fxt %s\n", PACKAGE_VERSION);
 		return 0;
 	}
-	for (int i = 0; i < COMMANDS; i++) {
-		if (strcmp(name, commands[i].name) == 0)
-			return commands[i].run(argc - 1, argv + 1);
-	}
-	return no_command(name);
+	return run(name, argc - 1, argv + 1);
 }

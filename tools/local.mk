@@ -395,10 +395,22 @@ IMPORT_FILES = \
 	tools/import/import_out.c \
 	tools/import/import_out.h
 
+NARROW_FILES = \
+	tools/narrow/cut.c \
+	tools/narrow/cut.h \
+	tools/narrow/narrow.c \
+	tools/narrow/narrow.h \
+	tools/narrow/selection.c \
+	tools/narrow/selection.h \
+	tools/narrow/selection_fit.c \
+	tools/narrow/selection_groups.c \
+	tools/narrow/unmatched.c
+
 DUMP_FILES = \
 	tools/dump/dump.c \
 	tools/dump/dump.h \
-	tools/dump/dump_json.c
+	tools/dump/dump_json.c \
+	tools/dump/dump_lines.c
 
 WAITS_FILES = \
 	tools/waits/tracks.c \
@@ -463,7 +475,8 @@ TOP_FILES = \
 	tools/top/top_sums.h
 
 TOOLS_SOURCES = $(COMMON_FILES) $(READING_FILES) $(PRINTING_FILES) $(ANALYSIS_FILES) $(DESCRIPTORS_FILES) \
-	$(LOCKS_FILES) $(PROGRAMS_FILES) $(CALLERS_FILES) $(STACKS_FILES) $(PERFETTO_FILES) $(JOIN_FILES) \
+	$(LOCKS_FILES) $(PROGRAMS_FILES) $(CALLERS_FILES) $(STACKS_FILES) $(PERFETTO_FILES) $(NARROW_FILES) \
+	$(JOIN_FILES) \
 	$(WITNESS_FILES) $(WAITS_FILES) $(EXPORT_FILES) \
 	$(RECORD_FILES) $(ARCHIVE_FILES) $(MANAGER_FILES) \
 	$(IMPORT_FILES) $(CHECK_FILES) $(DUMP_FILES) $(REPORT_FILES) $(TOP_FILES)

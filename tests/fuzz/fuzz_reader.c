@@ -32,7 +32,7 @@ static void dump(const uint8_t *data, size_t size, struct fxt_dump_options optio
 	struct fxt_reader r;
 
 	fxt_reader_init(&r, data, size);
-	fxt_dump(&r, &options, nowhere());
+	free(fxt_dump(&r, &options, nowhere()));
 	fxt_reader_free(&r);
 }
 

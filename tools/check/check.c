@@ -14,6 +14,7 @@
 
 #include "tools/common/command.h"
 #include "tools/common/message.h"
+#include "tools/narrow/cut.h"
 #include "tools/printing/print.h"
 #include "tools/reading/mapped_trace.h"
 
@@ -218,6 +219,7 @@ void fxt_check_print(const struct fxt_check *c, const char *path, FILE *out)
 
 struct input {
 	struct fxt_check_options options;
+	struct fxt_narrow narrow;
 	char **paths;
 	size_t count, capacity;
 };
@@ -237,18 +239,19 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		in->paths[in->count++] = arg;
 		return 0;
 	case ARGP_KEY_NO_ARGS: argp_error(state, "no FILE was given: name one trace or more"); return EINVAL;
-	default: return ARGP_ERR_UNKNOWN;
+	default: return fxt_narrow_parse(&in->narrow, key, arg, state);
 	}
 }
 
-static int check_file(const char *path, const struct fxt_check_options *options)
+/* Checks the trace that is in the file `in`, which is that of `path` or a part of it. */
+static int check_file(const char *path, const char *in, const struct fxt_check_options *options)
 {
 	struct fxt_trace_file file;
 	struct fxt_reader r;
 	struct fxt_check c;
 	int status;
 
-	if (!fxt_trace_open(&file, path))
+	if (!fxt_trace_open(&file, in))
 		return 1;
 	fxt_reader_init(&r, file.data, file.size);
 	fxt_check(&c, &r, options);
@@ -278,6 +281,7 @@ int fxt_command_check(int argc, char **argv)
 		 "of other writers",
 		 0},
 		FXT_JSON_OPTION,
+		FXT_NARROW_OPTIONS,
 		{0},
 	};
 	static const struct argp argp = {
@@ -291,8 +295,14 @@ int fxt_command_check(int argc, char **argv)
 	int status = 0;
 
 	fxt_parse(&argp, argc, argv, 0, &in);
-	for (size_t i = 0; i < in.count; i++)
-		status |= check_file(in.paths[i], &in.options);
+	for (size_t i = 0; i < in.count; i++) {
+		char *part = fxt_narrow_is_any(&in.narrow) ? fxt_cut_nameless(in.paths[i], &in.narrow)
+							   : fxt_strdup(in.paths[i]);
+
+		status |= part ? check_file(in.paths[i], part, &in.options) : 1;
+		free(part);
+	}
+	fxt_narrow_free(&in.narrow);
 	free(in.paths);
 	return status;
 }

@@ -26,7 +26,7 @@ static void __attribute__((noreturn)) refuse(char *what)
 
 static bool is_last(const struct argp_option *option)
 {
-	return !option->name && !option->key;
+	return !option->name && !option->key && !option->doc;
 }
 
 /* Returns the option of this name, which may be cut as far as it stays clear. Returns NULL if that is argp's
@@ -65,7 +65,7 @@ static const struct argp_option *option_named(const struct argp *argp, const cha
 static const struct argp_option *option_lettered(const struct argp *argp, char letter)
 {
 	for (const struct argp_option *at = argp->options; !is_last(at); at++) {
-		if (at->key == letter)
+		if (at->name && at->key == letter)
 			return at;
 	}
 	return NULL;

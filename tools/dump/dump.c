@@ -254,8 +254,17 @@ static uint64_t first_time_ns(const struct fxt_reader *of)
 	return first == UINT64_MAX ? 0 : first;
 }
 
-void fxt_dump(struct fxt_reader *r, const struct fxt_dump_options *options, FILE *out)
+static bool is_asked_for(struct fxt_reader *r, const struct fxt_record *rec,
+			 const struct fxt_dump_options *options)
 {
+	if (options->selection)
+		return rec->known && rec->timed && fxt_selects(options->selection, r, rec);
+	return rec->known || rec->damaged || options->all;
+}
+
+char *fxt_dump(struct fxt_reader *r, const struct fxt_dump_options *options, FILE *out)
+{
+	struct fxt_dump_lines *lines = fxt_dump_lines_begin(options, out);
 	struct times times = {
 		options, options->absolute || options->utc || options->json ? 0 : first_time_ns(r), {0}};
 	const char *fault = NULL;
@@ -272,16 +281,18 @@ void fxt_dump(struct fxt_reader *r, const struct fxt_dump_options *options, FILE
 	r->on_fault = remember_fault;
 	r->fault_context = &fault;
 	while (fxt_reader_next(r, &rec) && !ferror(out)) {
-		if (rec.known || rec.damaged || options->all) {
+		if (is_asked_for(r, &rec, options)) {
+			FILE *line = fxt_dump_line(lines);
 			const char *demangled =
 				rec.type == FXT_RECORD_EVENT && rec.known
 					? fxt_demangled_name(&names, r, &rec.category, &rec.name)
 					: NULL;
 
 			if (options->json)
-				fxt_dump_json(r, &rec, &objects, demangled, fault, &times.wall_clock, out);
+				fxt_dump_json(r, &rec, &objects, demangled, fault, &times.wall_clock, line);
 			else
-				put_line(r, &rec, &objects, demangled, fault, &times, out);
+				put_line(r, &rec, &objects, demangled, fault, &times, line);
+			fxt_dump_line_end(lines, &rec);
 		}
 		fault = NULL;
 	}
@@ -289,33 +300,65 @@ void fxt_dump(struct fxt_reader *r, const struct fxt_dump_options *options, FILE
 	r->fault_context = NULL;
 	fxt_objects_free(&objects);
 	fxt_demangled_free(&names);
+	return fxt_dump_lines_end(lines);
 }
 
 /* -- The command ----------------------------------------------------------------------------------- */
 
 struct input {
 	struct fxt_dump_options options;
+	struct fxt_narrow narrow;
 	const char *path;
+	bool failed;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct input *in = state->input;
+	char *end;
 
 	switch (key) {
 	case 'a': in->options.all = true; return 0;
 	case 'n': in->options.absolute = true; return 0;
 	case 'u': in->options.utc = true; return 0;
 	case 'j': in->options.json = true; return 0;
-	default: return fxt_parse_file(key, arg, state, &in->path);
+	case 's': in->options.sorted = true; return 0;
+	case 't':
+		in->options.tail = strtoul(arg, &end, 10);
+		if (*end || end == arg || *arg == '-' || !in->options.tail || in->options.tail > UINT32_MAX)
+			argp_error(state, "--tail: '%s' is no number of lines: give a whole number from 1 on",
+				   arg);
+		return 0;
+	default:
+		return fxt_narrow_parse(&in->narrow, key, arg, state) == 0
+			       ? 0
+			       : fxt_parse_file(key, arg, state, &in->path);
 	}
+}
+
+static void fail(struct input *in, char *wrong)
+{
+	if (!wrong)
+		return;
+	fxt_error(in->path, "%s", wrong);
+	free(wrong);
+	in->failed = true;
 }
 
 static void show(struct fxt_reader *r, void *context)
 {
-	const struct input *in = context;
+	struct fxt_selection selection;
+	struct input *in = context;
 
-	fxt_dump(r, &in->options, stdout);
+	if (!fxt_narrow_is_any(&in->narrow)) {
+		fail(in, fxt_dump(r, &in->options, stdout));
+		return;
+	}
+	fxt_selection_make(&selection, &in->narrow, r->data, r->size);
+	in->options.selection = &selection;
+	fail(in, fxt_dump(r, &in->options, stdout));
+	fail(in, fxt_selection_unmatched(&selection));
+	fxt_selection_free(&selection);
 }
 
 int fxt_command_dump(int argc, char **argv)
@@ -325,7 +368,10 @@ int fxt_command_dump(int argc, char **argv)
 		{"ns", 'n', 0, 0,
 		 "Times in nanoseconds as they are in the file, not in seconds since the first", 0},
 		{"utc", 'u', 0, 0, "Times of day in UTC", 0},
+		{"sort", 's', 0, 0, "In the order of time, what has none first", 0},
+		{"tail", 't', "N", 0, "The last N lines", 0},
 		FXT_JSON_OPTION,
+		FXT_NARROW_OPTIONS,
 		{0},
 	};
 	static const struct argp argp = {
@@ -336,7 +382,10 @@ int fxt_command_dump(int argc, char **argv)
 		       "what it is, when, which thread (process/thread id and name), and its content.",
 	};
 	struct input in = {0};
+	int status;
 
 	fxt_parse(&argp, argc, argv, 0, &in);
-	return fxt_trace_show(in.path, show, &in);
+	status = fxt_trace_show(in.path, show, &in);
+	fxt_narrow_free(&in.narrow);
+	return in.failed ? 1 : status;
 }

@@ -7,6 +7,7 @@
 
 #include "tools/analysis/demangle.h"
 #include "tools/analysis/objects.h"
+#include "tools/narrow/selection.h"
 #include "tools/printing/utc_time.h"
 #include "tools/reading/reader.h"
 
@@ -15,10 +16,25 @@ struct fxt_dump_options {
 	bool absolute;          /* print times in nanoseconds as they are, not in seconds since the first */
 	bool utc;               /* print times of day */
 	bool json;
+	bool sorted;            /* print in the order of time, what has none first */
+	size_t tail;            /* print so many of the last lines; 0: all */
+	struct fxt_selection *selection;        /* print what it chooses, of the records that have a time;
+						 * NULL: print all */
 };
 
-/* Prints to `out` all that `r` reads, from where it stands to its end. */
-void fxt_dump(struct fxt_reader *r, const struct fxt_dump_options *options, FILE *out);
+/* Prints to `out` all that `r` reads, from where it stands to its end. Returns NULL, or a text that says why
+ * not all could be printed, for the caller to free. */
+char *fxt_dump(struct fxt_reader *r, const struct fxt_dump_options *options, FILE *out);
+
+/* Lines on their way to the output, in dump_lines.c: all at once, or as the options ask. */
+struct fxt_dump_lines;
+struct fxt_dump_lines *fxt_dump_lines_begin(const struct fxt_dump_options *options, FILE *out);
+/* Returns the stream to which the line of a record is to be printed. */
+FILE *fxt_dump_line(struct fxt_dump_lines *l);
+/* The line is whole. */
+void fxt_dump_line_end(struct fxt_dump_lines *l, const struct fxt_record *rec);
+/* Prints what waits, and frees all. Returns as fxt_dump() does. */
+char *fxt_dump_lines_end(struct fxt_dump_lines *l);
 
 /* Returns the word for the kind of a record: "thread", "complete", "flow-end". */
 const char *fxt_record_word(const struct fxt_record *rec);

@@ -154,6 +154,11 @@ char *fxt_option_set_period(char **ns, const char *text)
 	return set_time(ns, text, 1, 366 * 86400e9, "1ns to a year, such as 500ms, 10s, 5m or 2h");
 }
 
+char *fxt_option_set_moment(char **ns, const char *text)
+{
+	return set_time(ns, text, 0, 366 * 86400e9, "0 to a year, such as 500us, 200ms, 1.5s or 10m");
+}
+
 char *fxt_option_set_age(char **ns, const char *text)
 {
 	return set_time(ns, text, 1e9, 366 * 86400e9, "a second to a year, such as 30s, 10m or 2h");

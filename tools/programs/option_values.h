@@ -28,6 +28,9 @@ char *fxt_option_set_duration(char **ns, const char *text);
 /* Does the same for how long something lasts: more than nothing, and a year at most. */
 char *fxt_option_set_period(char **ns, const char *text);
 
+/* Does the same for a time in a trace: a year after its beginning at most. */
+char *fxt_option_set_moment(char **ns, const char *text);
+
 /* Sets *ns, in place of what it had, to a list for FXT_THRESHOLD_NS, of durations for all categories
  * (10us) or for one (io=1ms). Returns as above. */
 char *fxt_option_set_thresholds(char **ns, const char *text);

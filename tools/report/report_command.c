@@ -12,6 +12,7 @@
 #include "report.h"
 #include "tools/common/command.h"
 #include "tools/common/message.h"
+#include "tools/narrow/cut.h"
 #include "tools/printing/print.h"
 #include "tools/programs/debug_dirs.h"
 #include "tools/programs/option_values.h"
@@ -30,6 +31,7 @@ struct stacks_output {
 
 struct input {
 	struct fxt_report_options options;
+	struct fxt_narrow narrow;
 	const char *path;
 	struct stacks_output folded, flame;
 	bool failed;                    /* a file could not be written */
@@ -115,7 +117,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (is_stdout(in->folded.path) + is_stdout(in->flame.path) + in->options.json > 1)
 			argp_error(state, "standard output can take one of --json, --folded and --flame");
 		return 0;
-	default: return fxt_parse_file(key, arg, state, &in->path);
+	default:
+		return fxt_narrow_parse(&in->narrow, key, arg, state) == 0
+			       ? 0
+			       : fxt_parse_file(key, arg, state, &in->path);
 	}
 }
 
@@ -276,6 +281,7 @@ int fxt_command_report(int argc, char **argv)
 		FXT_DEBUG_DIR_OPTION,
 		{"utc", 'u', NULL, 0, "Times of day as well, in UTC", 0},
 		FXT_JSON_OPTION,
+		FXT_NARROW_OPTIONS_BUT_CATEGORY,
 		{0},
 	};
 	static const struct argp argp = {
@@ -283,11 +289,18 @@ int fxt_command_report(int argc, char **argv)
 		.doc = "Where the time, the waiting, the memory and the bytes went, most costly first.",
 	};
 	struct input in = {.options = {.top = 10, .wrappers = getenv("FXT_WRAPPERS")}};
+	char *part = NULL;
 	int status;
 
 	fxt_parse(&argp, argc, argv, 0, &in);
+	if (fxt_narrow_is_any(&in.narrow))
+		in.path = part = fxt_cut_nameless(in.path, &in.narrow);
+	fxt_narrow_free(&in.narrow);
+	if (!in.path)
+		return 1;
 	fxt_debug_dirs_ask_servers();
 	status = fxt_trace_show(in.path, show, &in);
+	free(part);
 	return in.failed ? 1 : status;
 }
 
