@@ -422,7 +422,6 @@ REPORT_FILES = \
 	tools/report/report_chains.h \
 	tools/report/report_chains_print.c \
 	tools/report/report_chosen.c \
-	tools/report/report_command.c \
 	tools/report/report_contention.c \
 	tools/report/report_contention_print.c \
 	tools/report/report_descriptors.c \
@@ -450,6 +449,22 @@ REPORT_FILES = \
 	tools/report/report_transfers.h \
 	tools/report/report_waits.c
 
+FINDINGS_FILES = \
+	tools/findings/find_contention.c \
+	tools/findings/find_deadlock.c \
+	tools/findings/find_ends.c \
+	tools/findings/find_hot_function.c \
+	tools/findings/find_leak.c \
+	tools/findings/find_lock_order.c \
+	tools/findings/finding.h \
+	tools/findings/findings.c \
+	tools/findings/findings_json.c \
+	tools/findings/findings_print.c \
+	tools/findings/report_command.c \
+	tools/findings/rules.c \
+	tools/findings/rules.def \
+	tools/findings/rules.h
+
 TOP_FILES = \
 	tools/top/top.c \
 	tools/top/top.h \
@@ -466,7 +481,8 @@ TOOLS_SOURCES = $(COMMON_FILES) $(READING_FILES) $(PRINTING_FILES) $(ANALYSIS_FI
 	$(LOCKS_FILES) $(PROGRAMS_FILES) $(CALLERS_FILES) $(STACKS_FILES) $(PERFETTO_FILES) $(JOIN_FILES) \
 	$(WITNESS_FILES) $(WAITS_FILES) $(EXPORT_FILES) \
 	$(RECORD_FILES) $(ARCHIVE_FILES) $(MANAGER_FILES) \
-	$(IMPORT_FILES) $(CHECK_FILES) $(DUMP_FILES) $(REPORT_FILES) $(TOP_FILES)
+	$(IMPORT_FILES) $(CHECK_FILES) $(DUMP_FILES) $(REPORT_FILES) $(FINDINGS_FILES) \
+	$(TOP_FILES)
 
 TOOLS_CPPFLAGS = $(AM_CPPFLAGS)
 TOOLS_LIBS = libfxttools.la libfxtwriter.la $(JANSSON_LIBS) $(LIBDW_LIBS) $(LIBELF_LIBS) $(LIBIBERTY_LIBS) \
@@ -507,6 +523,7 @@ TOOLS_TESTS = \
 	tests/check_call_stacks \
 	tests/check_culprits \
 	tests/check_elf \
+	tests/check_findings \
 	tests/check_frame_names \
 	tests/check_lifetimes \
 	tests/check_manager \
@@ -563,6 +580,10 @@ tests_check_culprits_SOURCES = tests/check_culprits.c tests/apps/random.h tests/
 tests_check_culprits_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_culprits_CFLAGS = $(TOOLS_TESTS_CFLAGS)
 tests_check_culprits_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_findings_SOURCES = tests/check_findings.c $(TRACE_MAKER)
+tests_check_findings_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_findings_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_findings_LDADD = $(TOOLS_TESTS_LIBS)
 tests_check_frame_names_SOURCES = tests/check_frame_names.c $(TRACE_MAKER)
 tests_check_frame_names_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_frame_names_CFLAGS = $(TOOLS_TESTS_CFLAGS)
