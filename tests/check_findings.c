@@ -201,7 +201,7 @@ START_TEST(a_finding_is_explained)
 	run_with_a_lock(300 * MS);
 	explain("F1", "CONTENDED LOCKS", NULL);
 	explain("F1", "find_session", NULL);
-	explain("F1", "This is rule contention (threshold: 5 % of the run)", NULL);
+	explain("F1", "This is rule contention (threshold: 10 % of the run)", NULL);
 	explain("F2", NULL, "no finding 'F2': there are F1 to F1");
 	explain("F0", NULL, "no finding 'F0'");
 	explain("F1x", NULL, "no finding 'F1x'");

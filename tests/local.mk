@@ -531,6 +531,7 @@ E2E_TESTS = \
 	tests/e2e/follow.sh \
 	tests/e2e/foreign.sh \
 	tests/e2e/functions.sh \
+	tests/e2e/healthy.sh \
 	tests/e2e/hostile.sh \
 	tests/e2e/hosts_libraries.sh \
 	tests/e2e/hosts_limits.sh \

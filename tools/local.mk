@@ -456,6 +456,9 @@ FINDINGS_FILES = \
 	tools/findings/find_hot_function.c \
 	tools/findings/find_leak.c \
 	tools/findings/find_lock_order.c \
+	tools/findings/find_sleep_loop.c \
+	tools/findings/find_slow_child.c \
+	tools/findings/find_sync.c \
 	tools/findings/finding.h \
 	tools/findings/findings.c \
 	tools/findings/findings_json.c \

@@ -10,6 +10,24 @@
 #include "tools/common/message.h"
 #include "tools/printing/print.h"
 
+/* Returns whether the holders explain the waits. Where a lock is held for next to nothing, threads wait for
+ * processors. */
+static bool is_held(const struct fxt_contention *c, uint64_t key)
+{
+	enum { QUEUE = 32 };            /* so many threads in front of one may have the lock before it */
+	uint64_t held_ns = 0, held_count = 0, total_ns = 0, count = 0;
+
+	for (size_t i = 0; i < c->count; i++) {
+		if (c->list[i].key != key)
+			continue;
+		held_ns += c->list[i].held_ns;
+		held_count += c->list[i].held_count;
+		total_ns += c->list[i].total_ns;
+		count += c->list[i].count;
+	}
+	return !held_count || !count || held_ns / held_count * QUEUE >= total_ns / count;
+}
+
 static void print_rows(const struct fxt_report *report, const struct fxt_finding *x, FILE *out)
 {
 	fxt_contention_print_one(&report->contention, x->row, report->r, report->who, out);
@@ -37,8 +55,7 @@ static void add_lock(const struct fxt_report *report, struct fxt_findings *f, si
 		held_count += other->held_count;
 	}
 	x = fxt_finding_add(f, held->holder, FXT_FOR_LOCK,
-			    "threads waited %s in all for %s, which was held too long",
-			    fxt_duration(total_ns).text, what);
+			    "lock contention: threads waited %s for %s", fxt_duration(total_ns).text, what);
 	x->cost_ns = total_ns;
 	x->cost_calls = count;
 	x->row = first;
@@ -78,7 +95,7 @@ void fxt_find_contention(const struct fxt_report *report, struct fxt_findings *f
 	for (s = fxt_map_next(&locks, NULL); s; s = fxt_map_next(&locks, s)) {
 		uint64_t count = 0;
 
-		if (fxt_rule_percent(report, s->value[0]) < FXT_LEAST(contention))
+		if (fxt_rule_percent(report, s->value[0]) < FXT_LEAST(contention) || !is_held(c, s->a))
 			continue;
 		for (size_t i = s->value[1]; i < c->count; i++)
 			if (c->list[i].key == s->a)

@@ -10,6 +10,23 @@
 #include "tools/common/message.h"
 #include "tools/printing/print.h"
 
+/* Returns the innermost node from this one on whose code is known: what the kernel does, and code that was
+ * made at run time, was called by somebody. */
+static uint32_t known_from(const struct fxt_report *report, uint32_t frame)
+{
+	const struct fxt_call_stacks *stacks = &report->who->stacks;
+
+	while (frame != FXT_NO_FRAME) {
+		const struct fxt_call_frame *at = &stacks->frames[frame];
+		struct fxt_text name = fxt_symbol_text(report->r, at->name);
+
+		if (!fxt_text_is(&name, "[kernel]") && !fxt_text_is(&name, "[code in no file]"))
+			break;
+		frame = at->parent;
+	}
+	return frame;
+}
+
 /* Sums samples by path: that of the culprit, and nobody's if all of a stack is wrappers. */
 static void sum(const struct fxt_report *report, struct fxt_stack_sums *sums)
 {
@@ -22,17 +39,18 @@ static void sum(const struct fxt_report *report, struct fxt_stack_sums *sums)
 	     s = fxt_map_next(&tree->by_id, s)) {
 		const struct fxt_tree_node *node = &tree->nodes[s->value[0]];
 		const struct fxt_slot *frame = fxt_map_find(&stacks->by_id, s->a, s->b);
-		uint32_t culprit;
+		uint32_t culprit, innermost;
 
 		if (!node->self || !frame || taken[s->value[0]])
 			continue;
 		taken[s->value[0]] = true;
-		culprit = fxt_culprit_of(&report->who->culprits, FXT_FOR_CALL, (uint32_t)frame->value[0]);
+		innermost = known_from(report, (uint32_t)frame->value[0]);
+		culprit = fxt_culprit_of(&report->who->culprits, FXT_FOR_CALL, innermost);
 		if (culprit != FXT_NO_FRAME)
 			fxt_stack_sums_add(sums,
 					   (uint64_t)stacks->frames[culprit].name << 32 |
 						   stacks->frames[culprit].module,
-					   (uint32_t)frame->value[0], node->self);
+					   innermost, node->self);
 	}
 	free(taken);
 	fxt_stack_sums_finish(sums);

@@ -57,6 +57,45 @@ uint64_t fxt_rule_first_process(const struct fxt_report *report)
 	return pid;
 }
 
+static bool is_one_of(const struct fxt_text *name, const char *const *names)
+{
+	for (; *names; names++)
+		if (fxt_text_is(name, *names))
+			return true;
+	return false;
+}
+
+struct fxt_rule_calls fxt_rule_calls(const struct fxt_report *report, const char *const *names)
+{
+	struct fxt_rule_calls sum = {.innermost = FXT_NO_FRAME};
+	uint64_t longest_ns = 0;
+
+	for (size_t i = 0; i < report->calls.count; i++) {
+		const struct fxt_call *c = &report->calls.list[i];
+		struct fxt_text name = fxt_symbol_text(report->r, c->name);
+		struct fxt_text category = fxt_symbol_text(report->r, c->category);
+		struct fxt_stack_sum most;
+
+		if (fxt_text_is(&category, "function") || !is_one_of(&name, names))
+			continue;
+		sum.total_ns += c->total_ns;
+		sum.count += c->count;
+		if (!sum.name || c->total_ns > longest_ns) {
+			longest_ns = c->total_ns;
+			free(sum.name);
+			sum.name = fxt_call_label(report->r, c->category, c->name, 32);
+		}
+		if (fxt_stack_sums_most(&report->call_stacks, fxt_call_key(c->category, c->name), report->who,
+					FXT_FOR_CALL, &most) &&
+		    most.total_ns > sum.by_ns) {
+			sum.innermost = most.innermost;
+			sum.by_ns = most.total_ns;
+			sum.by_count = most.count;
+		}
+	}
+	return sum;
+}
+
 char *fxt_rule_process(const struct fxt_report *report, uint64_t pid)
 {
 	struct fxt_text text = fxt_process_name(report->r, pid);

@@ -50,6 +50,16 @@ uint64_t fxt_rule_run_ns(const struct fxt_report *report);
 double fxt_rule_percent(const struct fxt_report *report, uint64_t ns);
 /* Returns the process that the run began with, or 0 if the trace has none. */
 uint64_t fxt_rule_first_process(const struct fxt_report *report);
+/* The calls of some names by one function. */
+struct fxt_rule_calls {
+	uint64_t total_ns, count;       /* of all of these calls, whoever made them */
+	uint32_t innermost;             /* the stack that has most of their time, or FXT_NO_FRAME */
+	uint64_t by_ns, by_count;       /* of the calls with a stack, those of that function */
+	char *name;                     /* the call that took longest; the caller frees it; NULL: there is none */
+};
+
+/* Sums up the calls of these names; the list ends with NULL. */
+struct fxt_rule_calls fxt_rule_calls(const struct fxt_report *report, const char *const *names);
 /* Returns "program 1234", which the caller frees. */
 char *fxt_rule_process(const struct fxt_report *report, uint64_t pid);
 
