@@ -189,7 +189,7 @@ static void print(void)
 	make_report(&report, 10);
 	free(text);
 	out = open_memstream(&text, &bytes);
-	fxt_report_print(&report, out);
+	print_report(&report, out);
 	fclose(out);
 	end_report(&report);
 }

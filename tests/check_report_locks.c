@@ -318,7 +318,7 @@ static char *printed(size_t top)
 	FILE *out = open_memstream(&text, &bytes);
 
 	make_report(&report, top);
-	fxt_report_print(&report, out);
+	print_report(&report, out);
 	fclose(out);
 	end_report(&report);
 	return text;

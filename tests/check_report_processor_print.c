@@ -28,7 +28,7 @@ static void print(size_t top)
 	make_report(&report, top);
 	free(text);
 	out = open_memstream(&text, &bytes);
-	fxt_report_print(&report, out);
+	print_report(&report, out);
 	fclose(out);
 	end_report(&report);
 }

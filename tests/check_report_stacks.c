@@ -33,9 +33,9 @@ static void print_with(struct fxt_report_options options, bool as_json)
 	free(text);
 	out = open_memstream(&text, &bytes);
 	if (as_json)
-		fxt_report_json(&report, out);
+		print_report_json(&report, out);
 	else
-		fxt_report_print(&report, out);
+		print_report(&report, out);
 	fclose(out);
 	end_report(&report);
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tools/findings/finding.h"
 #include "trace_words.h"
 
 static uint64_t words[1 << 20];
@@ -283,4 +284,22 @@ void expect_symbol(uint32_t symbol, const char *text)
 uint64_t tid_of(uint32_t index)
 {
 	return reader.threads[index].tid;
+}
+
+void print_report(const struct fxt_report *report, FILE *out)
+{
+	struct fxt_findings findings;
+
+	fxt_findings_make(&findings, report, 0);
+	fxt_findings_print_report(&findings, report, out);
+	fxt_findings_free(&findings);
+}
+
+void print_report_json(const struct fxt_report *report, FILE *out)
+{
+	struct fxt_findings findings;
+
+	fxt_findings_make(&findings, report, 0);
+	fxt_findings_json_report(&findings, report, out);
+	fxt_findings_free(&findings);
 }

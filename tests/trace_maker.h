@@ -85,6 +85,9 @@ extern struct fxt_reader reader;
 void make_report(struct fxt_report *report, size_t top);
 void make_report_with(struct fxt_report *report, const struct fxt_report_options *options);
 void end_report(struct fxt_report *report);
+/* Print the whole report with its findings. */
+void print_report(const struct fxt_report *report, FILE *out);
+void print_report_json(const struct fxt_report *report, FILE *out);
 
 /* Fails unless the symbol has this text. */
 void expect_symbol(uint32_t symbol, const char *text);

@@ -23,7 +23,7 @@
 #include "tools/reading/mapped_trace.h"
 #include "tools/record/joined_directory.h"
 #include "tools/record/record.h"
-#include "tools/report/report.h"
+#include "tools/findings/finding.h"
 #include "tools/top/top.h"
 
 static const struct command {

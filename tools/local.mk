@@ -159,10 +159,14 @@ CALLERS_FILES = \
 	tools/callers/heap_askers_json.c \
 	tools/callers/heap_stacks.c \
 	tools/callers/heap_stacks.h \
+	tools/callers/makers.c \
+	tools/callers/makers.h \
 	tools/callers/nameless.c \
 	tools/callers/nameless.h \
 	tools/callers/stack_sums.c \
 	tools/callers/stack_sums.h \
+	tools/callers/trend.c \
+	tools/callers/trend.h \
 	tools/callers/who.c \
 	tools/callers/who.h \
 	tools/callers/wrapper_names.def
@@ -418,7 +422,9 @@ WAITS_FILES = \
 	tools/waits/call_roles.c \
 	tools/waits/call_roles.h \
 	tools/waits/kept_time.c \
-	tools/waits/kept_time.h
+	tools/waits/kept_time.h \
+	tools/waits/repeats.c \
+	tools/waits/repeats.h
 
 REPORT_FILES = \
 	tools/report/fd_table.c \
@@ -434,7 +440,6 @@ REPORT_FILES = \
 	tools/report/report_chains.h \
 	tools/report/report_chains_print.c \
 	tools/report/report_chosen.c \
-	tools/report/report_command.c \
 	tools/report/report_contention.c \
 	tools/report/report_contention_print.c \
 	tools/report/report_descriptors.c \
@@ -462,6 +467,31 @@ REPORT_FILES = \
 	tools/report/report_transfers.h \
 	tools/report/report_waits.c
 
+FINDINGS_FILES = \
+	tools/findings/find_calls.c \
+	tools/findings/find_contention.c \
+	tools/findings/find_deadlock.c \
+	tools/findings/find_ends.c \
+	tools/findings/find_failing_call.c \
+	tools/findings/find_hot_function.c \
+	tools/findings/find_ignored_failure.c \
+	tools/findings/find_leak.c \
+	tools/findings/find_lock_order.c \
+	tools/findings/find_sleep_loop.c \
+	tools/findings/find_slow_child.c \
+	tools/findings/find_sync.c \
+	tools/findings/find_makers.c \
+	tools/findings/finding.h \
+	tools/findings/findings.c \
+	tools/findings/findings_json.c \
+	tools/findings/findings_print.c \
+	tools/findings/report_command.c \
+	tools/findings/rule_facts.c \
+	tools/findings/rule_facts.h \
+	tools/findings/rules.c \
+	tools/findings/rules.def \
+	tools/findings/rules.h
+
 TOP_FILES = \
 	tools/top/top.c \
 	tools/top/top.h \
@@ -479,7 +509,8 @@ TOOLS_SOURCES = $(COMMON_FILES) $(READING_FILES) $(PRINTING_FILES) $(ANALYSIS_FI
 	$(JOIN_FILES) \
 	$(WITNESS_FILES) $(WAITS_FILES) $(EXPORT_FILES) \
 	$(RECORD_FILES) $(ARCHIVE_FILES) $(MANAGER_FILES) \
-	$(IMPORT_FILES) $(CHECK_FILES) $(DUMP_FILES) $(REPORT_FILES) $(TOP_FILES)
+	$(IMPORT_FILES) $(CHECK_FILES) $(DUMP_FILES) $(REPORT_FILES) $(FINDINGS_FILES) \
+	$(TOP_FILES)
 
 TOOLS_CPPFLAGS = $(AM_CPPFLAGS)
 TOOLS_LIBS = libfxttools.la libfxtwriter.la $(JANSSON_LIBS) $(LIBDW_LIBS) $(LIBELF_LIBS) $(LIBIBERTY_LIBS) \
@@ -520,6 +551,7 @@ TOOLS_TESTS = \
 	tests/check_call_stacks \
 	tests/check_culprits \
 	tests/check_elf \
+	tests/check_findings \
 	tests/check_frame_names \
 	tests/check_lifetimes \
 	tests/check_manager \
@@ -530,6 +562,7 @@ TOOLS_TESTS = \
 	tests/check_perf_map \
 	tests/check_print \
 	tests/check_reader \
+	tests/check_makers \
 	tests/check_report \
 	tests/check_report_chains \
 	tests/check_report_heap_stacks \
@@ -576,6 +609,10 @@ tests_check_culprits_SOURCES = tests/check_culprits.c tests/apps/random.h tests/
 tests_check_culprits_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_culprits_CFLAGS = $(TOOLS_TESTS_CFLAGS)
 tests_check_culprits_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_findings_SOURCES = tests/check_findings.c $(TRACE_MAKER)
+tests_check_findings_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_findings_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_findings_LDADD = $(TOOLS_TESTS_LIBS)
 tests_check_frame_names_SOURCES = tests/check_frame_names.c $(TRACE_MAKER)
 tests_check_frame_names_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_frame_names_CFLAGS = $(TOOLS_TESTS_CFLAGS)
@@ -634,6 +671,10 @@ tests_check_report_chains_SOURCES = tests/check_report_chains.c tests/apps/rando
 tests_check_report_chains_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_report_chains_CFLAGS = $(TOOLS_TESTS_CFLAGS)
 tests_check_report_chains_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_makers_SOURCES = tests/check_makers.c tests/apps/random.h tests/apps/unseen.h $(TRACE_MAKER)
+tests_check_makers_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_makers_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_makers_LDADD = $(TOOLS_TESTS_LIBS)
 tests_check_report_heap_stacks_SOURCES = tests/check_report_heap_stacks.c tests/apps/random.h \
 	tests/apps/unseen.h $(TRACE_MAKER)
 tests_check_report_heap_stacks_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)

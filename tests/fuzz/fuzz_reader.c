@@ -13,7 +13,7 @@
 #include "tools/check/check.h"
 #include "tools/dump/dump.h"
 #include "tools/join/merge.h"
-#include "tools/report/report.h"
+#include "tools/findings/finding.h"
 #include "tools/stacks/stacks.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -53,12 +53,16 @@ static void report(const uint8_t *data, size_t size, struct fxt_report_options o
 {
 	struct fxt_reader r;
 	struct fxt_report p;
+	struct fxt_findings findings;
 	struct fxt_stacks stacks;
 
 	fxt_reader_init(&r, data, size);
 	fxt_report_make(&p, &r, &options);
-	fxt_report_print(&p, nowhere());
-	fxt_report_json(&p, nowhere());
+	fxt_findings_make(&findings, &p, 0);
+	fxt_findings_print_report(&findings, &p, nowhere());
+	fxt_findings_json_report(&findings, &p, nowhere());
+	free(fxt_findings_explain(&findings, &p, "F1", nowhere()));
+	fxt_findings_free(&findings);
 	fxt_stacks_make(&stacks, &p.processor, &r);
 	fxt_stacks_print_folded(&stacks, nowhere());
 	fxt_stacks_print_flame(&stacks, "fuzz", p.processor.hz, nowhere());

@@ -269,7 +269,6 @@ static void sum_addresses(struct fxt_call_tree *t)
 
 void fxt_call_tree_finish(struct fxt_call_tree *t)
 {
-	fxt_map_free(&t->by_id);
 	fxt_map_free(&t->by_name);
 	if (t->count == 0)
 		return;

@@ -18,7 +18,7 @@ static struct fxt_thread_end *end_of(struct fxt_ends *e, uint32_t thread)
 
 /* Notes an end of the process. Both the process and the parent that reaped it may tell of it; the
  * process does so first, and the earlier time is nearer to the end. */
-static void note(struct fxt_ends *e, uint64_t pid, uint64_t at_ns, uint64_t signal)
+static void note(struct fxt_ends *e, uint64_t pid, uint64_t at_ns, uint64_t signal, uint64_t status)
 {
 	bool fresh;
 	struct fxt_slot *s = fxt_map_put(&e->by_pid, pid, 0, &fresh);
@@ -27,6 +27,8 @@ static void note(struct fxt_ends *e, uint64_t pid, uint64_t at_ns, uint64_t sign
 		s->value[0] = at_ns;
 	if (signal)
 		s->value[1] = signal;
+	else if (status <= INT32_MAX)
+		fxt_map_put(&e->statuses, pid, 0, &fresh)->value[0] = status;
 }
 
 /* Takes an end of the thread's process. */
@@ -34,7 +36,8 @@ static bool take(struct fxt_ends *e, const struct fxt_record *rec, uint64_t pid)
 {
 	if (!fxt_argument(rec, "signal") && !fxt_argument(rec, "status"))
 		return false;
-	note(e, pid, fxt_ns(rec->provider, rec->ticks), fxt_argument_or(rec, "signal", 0));
+	note(e, pid, fxt_ns(rec->provider, rec->ticks), fxt_argument_or(rec, "signal", 0),
+	     fxt_argument_or(rec, "status", UINT64_MAX));
 	return true;
 }
 
@@ -48,7 +51,8 @@ static void take_reaped(struct fxt_ends *e, const struct fxt_record *rec)
 		return;
 	e->reaped = fxt_grow(e->reaped, &e->reaped_capacity, e->reaped_count + 1, sizeof(*e->reaped));
 	e->reaped[e->reaped_count++] = (struct fxt_reaped){pid, fxt_ns(rec->provider, rec->ticks),
-							   fxt_argument_or(rec, "signal", 0)};
+							   fxt_argument_or(rec, "signal", 0),
+							   fxt_argument_or(rec, "status", UINT64_MAX)};
 }
 
 static void settle_reaped(struct fxt_ends *e, const struct fxt_reader *r)
@@ -56,7 +60,8 @@ static void settle_reaped(struct fxt_ends *e, const struct fxt_reader *r)
 	for (size_t i = 0; i < e->reaped_count; i++) {
 		const struct fxt_reaped *one = &e->reaped[i];
 
-		note(e, fxt_process_at(r, one->pid, one->at_ns), one->at_ns, one->signal);
+		note(e, fxt_process_at(r, one->pid, one->at_ns), one->at_ns, one->signal,
+		     one->status);
 	}
 	free(e->reaped);
 	e->reaped = NULL;
@@ -73,6 +78,14 @@ static void take_untraced(struct fxt_ends *e, const struct fxt_reader *r, const 
 	    fxt_text_is(&rec->category, "agent") && fxt_argument_u64(fxt_argument(rec, "pid"), &pid) &&
 	    (pid == own || pid == own % FXT_AGAIN_STEP))
 		fxt_map_put(&e->untraced, own, 0, &fresh)->value[0] = fxt_ns(rec->provider, rec->ticks);
+}
+
+int fxt_ends_status(const struct fxt_ends *e, uint64_t pid)
+{
+	const struct fxt_slot *s = fxt_map_find(&e->statuses, pid, 0);
+	const struct fxt_slot *end = fxt_map_find(&e->by_pid, pid, 0);
+
+	return s && !(end && end->value[1]) ? (int)s->value[0] : -1;
 }
 
 uint64_t fxt_ends_untraced_ns(const struct fxt_ends *e, uint64_t pid)
@@ -192,6 +205,7 @@ bool fxt_ends_known(const struct fxt_ends *e, uint64_t pid, int *signal)
 void fxt_ends_free(struct fxt_ends *e)
 {
 	fxt_map_free(&e->by_pid);
+	fxt_map_free(&e->statuses);
 	fxt_map_free(&e->executed);
 	fxt_map_free(&e->untraced);
 	free(e->threads);

@@ -16,12 +16,13 @@ struct fxt_thread_end {
 
 /* The end of a child, as its parent tells it. */
 struct fxt_reaped {
-	uint64_t pid, at_ns, signal;
+	uint64_t pid, at_ns, signal, status;    /* status: UINT64_MAX: it was a signal */
 };
 
 /* The ends of processes. When none is known, all members are zero. */
 struct fxt_ends {
 	struct fxt_map by_pid;          /* pid -> when it ended, and the signal that killed it or 0 */
+	struct fxt_map statuses;        /* pid -> its exit status, if that is known and no signal killed it */
 	struct fxt_thread_end *threads; /* by thread */
 	size_t thread_count, thread_capacity;
 	struct fxt_reaped *reaped; /* until all is known of who had which number */
@@ -50,6 +51,9 @@ uint64_t fxt_ends_thread_ns(const struct fxt_ends *e, const struct fxt_reader *r
 
 /* Returns whether the process is known to have ended, and sets *signal to the one that killed it, or to 0. */
 bool fxt_ends_known(const struct fxt_ends *e, uint64_t pid, int *signal);
+
+/* Returns the exit status of the process, or -1: it is not known, or a signal killed it. */
+int fxt_ends_status(const struct fxt_ends *e, uint64_t pid);
 
 /* Returns since when the process was, up to its end, a program that ran untraced; 0: it was none. */
 uint64_t fxt_ends_untraced_ns(const struct fxt_ends *e, uint64_t pid);

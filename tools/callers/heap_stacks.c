@@ -204,6 +204,7 @@ static void take_away(struct fxt_heap_stacks *h, struct fxt_map *m, struct fxt_s
 	struct fxt_heap_block *b = &h->blocks[s->value[0]];
 
 	minus(h, b);
+	b->blocks = 0;
 	b->next_free = h->first_free;
 	h->first_free = s->value[0] + 1;
 	fxt_map_remove(m, s);
@@ -311,8 +312,6 @@ void fxt_heap_stacks_finish(struct fxt_heap_stacks *h)
 		leave_peak(&h->processes[i]);
 	for (size_t i = 0; i < h->count; i++)
 		settle(&h->processes[h->list[i].process], &h->list[i]);
-	free(h->blocks);
-	h->blocks = NULL;
 	fxt_map_free(&h->open);
 	fxt_map_free(&h->at_address);
 	fxt_map_free(&h->by_stack);

@@ -52,7 +52,7 @@ struct fxt_heap_process {
 	size_t active_count, active_capacity;
 };
 
-/* A block or mapping that is there. */
+/* A block or mapping that is there, or with `blocks` 0 one that is gone. */
 struct fxt_heap_block {
 	uint32_t stack, gaps;
 	uint64_t bytes, blocks, begin_ns;

@@ -21,6 +21,7 @@
 #include "tools/analysis/blocked_threads.h"
 #include "tools/analysis/gaps.h"
 #include "tools/analysis/process_ends.h"
+#include "tools/waits/repeats.h"
 #include "tools/waits/tracks.h"
 #include "tools/descriptors/fd_images.h"
 #include "tools/descriptors/fd_lifetimes.h"
@@ -33,6 +34,7 @@
 #include "tools/analysis/unseen.h"
 #include "tools/callers/failures.h"
 #include "tools/callers/heap_askers.h"
+#include "tools/callers/makers.h"
 #include "tools/callers/stack_sums.h"
 #include "tools/callers/who.h"
 #include "tools/reading/reader.h"
@@ -373,6 +375,9 @@ int64_t fxt_contention_holder(const struct fxt_contention *c, const struct fxt_r
 char *fxt_contention_lock(const struct fxt_object *known, uint64_t lock);
 void fxt_contention_print(const struct fxt_contention *c, const struct fxt_reader *r, struct fxt_who *who,
 			  size_t top, FILE *out);
+/* Prints the rows of one entry of the list. */
+void fxt_contention_print_one(const struct fxt_contention *c, size_t place, const struct fxt_reader *r,
+			      struct fxt_who *who, FILE *out);
 /* Returns whether some threads wait for each other in a circle. Only valid after fxt_contention_finish(). */
 bool fxt_contention_is_deadlock(const struct fxt_contention *c);
 /* Prints the threads that are still blocked, those in a circle first. */
@@ -413,6 +418,8 @@ struct fxt_report {
 	struct fxt_heap_stacks heap_stacks;
 	struct fxt_heap_askers askers;
 	struct fxt_map makers;          /* thread -> innermost node of the stack that made it */
+	struct fxt_makers made;
+	struct fxt_repeats repeats;
 	struct fxt_failures failures;
 	struct fxt_stack_sums call_stacks;      /* of calls with a stack: times by fxt_call_key() */
 	struct fxt_stack_sums wait_stacks;      /* of waits with a stack: times by pid */
@@ -451,21 +458,23 @@ bool fxt_report_wants(struct fxt_report *report, const struct fxt_text *category
 /* Returns NULL, or which category that the user asked for the trace does not have, and which it has. The
  * caller frees the text. */
 char *fxt_report_unmatched(const struct fxt_report *report);
-void fxt_report_print(const struct fxt_report *report, FILE *out);
+/* Prints the first lines, which say what the trace is of; and all that comes behind the findings. */
+void fxt_report_print_head(const struct fxt_report *report, FILE *out);
+void fxt_report_print_tables(const struct fxt_report *report, FILE *out);
 /* Prints the lines about losses, among the first ones. */
 void fxt_report_print_losses(const struct fxt_report *report, FILE *out);
 void fxt_report_free(struct fxt_report *report);
 
-void fxt_report_json(const struct fxt_report *report, FILE *out);
-
 struct fxt_json;
+/* Prints it as JSON. `put_first` prints members that come right behind those about the whole trace. */
+void fxt_report_json(const struct fxt_report *report,
+		     void (*put_first)(const void *context, const struct fxt_report *report,
+				       struct fxt_json *j),
+		     const void *context, FILE *out);
 /* Begins an object with the ids and the name of a thread, which the caller ends. This and the next two
  * functions, which print the sections on threads and on chains, are in report_json_why.c. */
 void fxt_report_json_thread(struct fxt_json *j, const char *key, const struct fxt_reader *r, uint32_t index);
 void fxt_report_json_threads(struct fxt_json *j, const struct fxt_report *report);
 void fxt_report_json_chains(struct fxt_json *j, const struct fxt_report *report);
-
-/* The subcommand: see tools/common/command.h. */
-int fxt_command_report(int argc, char **argv);
 
 #endif

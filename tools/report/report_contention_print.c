@@ -163,6 +163,19 @@ void fxt_contention_print_blocked(const struct fxt_report *report, FILE *out)
 	print_blocked_ones(report, false, "BLOCKED AT THE END", out);
 }
 
+static void print_title(FILE *out)
+{
+	fxt_put_title(out, "CONTENDED LOCKS", LABEL);
+	fprintf(out, FIGURES, "waited", "count", "longest");
+}
+
+void fxt_contention_print_one(const struct fxt_contention *c, size_t place, const struct fxt_reader *r,
+			      struct fxt_who *who, FILE *out)
+{
+	print_title(out);
+	print_contended(&c->list[place], r, who, out);
+}
+
 void fxt_contention_print(const struct fxt_contention *c, const struct fxt_reader *r, struct fxt_who *who,
 			  size_t top, FILE *out)
 {
@@ -171,8 +184,7 @@ void fxt_contention_print(const struct fxt_contention *c, const struct fxt_reade
 
 	if (c->count == 0)
 		return;
-	fxt_put_title(out, "CONTENDED LOCKS", LABEL);
-	fprintf(out, FIGURES, "waited", "count", "longest");
+	print_title(out);
 	/* Each lock takes two lines. One that took next to nothing beside the first is left out. */
 	for (; shown < c->count && shown < most &&
 	     (top == FXT_TOP_ALL || c->list[shown].total_ns >= c->list[0].total_ns / WORTH_A_LINE); shown++)

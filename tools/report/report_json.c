@@ -505,14 +505,21 @@ static void put_log(struct fxt_json *j, const struct fxt_report *report)
 	fxt_json_end(j);
 }
 
+/* What comes first. */
+struct first {
+	void (*put)(const void *context, const struct fxt_report *report, struct fxt_json *j);
+	const void *context;
+};
+
 /* Writes the report with so many elements of each array; 0: all. */
-static void put_report(const struct fxt_report *report, unsigned most, FILE *out)
+static void put_report(const struct fxt_report *report, const struct first *first, unsigned most, FILE *out)
 {
 	struct fxt_json j = {.out = out, .most = most};
 
 	fxt_json_object(&j, NULL);
 	fxt_json_u64(&j, "schema", FXT_JSON_SCHEMA);
 	put_trace(&j, report);
+	first->put(first->context, report, &j);
 	put_calls(&j, "agent", report, &report->agent);
 	fxt_report_json_threads(&j, report);
 	fxt_processor_json(&report->processor, &j, report->r, report->options.source);
@@ -540,8 +547,12 @@ static void put_report(const struct fxt_report *report, unsigned most, FILE *out
 	fxt_json_end(&j);
 }
 
-void fxt_report_json(const struct fxt_report *report, FILE *out)
+void fxt_report_json(const struct fxt_report *report,
+		     void (*put_first)(const void *context, const struct fxt_report *report,
+				       struct fxt_json *j),
+		     const void *context, FILE *out)
 {
+	const struct first first = {put_first, context};
 	/* What is longer fills the whole memory of those that are asked to read it. */
 	enum { MOST_BYTES = 20000 };
 	unsigned most = 200;
@@ -549,13 +560,13 @@ void fxt_report_json(const struct fxt_report *report, FILE *out)
 	size_t bytes;
 
 	if (report->options.top == FXT_TOP_ALL) {
-		put_report(report, 0, out);
+		put_report(report, &first, 0, out);
 		return;
 	}
 	for (;; most = most * 2 / 3) {
 		FILE *whole = fxt_text_stream(&text, &bytes);
 
-		put_report(report, most, whole);
+		put_report(report, &first, most, whole);
 		fclose(whole);
 		if (bytes <= MOST_BYTES || most == 1)
 			break;

@@ -106,6 +106,21 @@ void fxt_lock_orders_print(const struct fxt_lock_orders *o, const struct fxt_rea
 	fxt_put_more(out, o->circles.count, shown);
 }
 
+void fxt_lock_orders_print_one(const struct fxt_lock_orders *o, size_t place, const struct fxt_reader *r,
+			       uint64_t since_ns, bool with_process, FILE *out)
+{
+	fputs("\nLOCKS TAKEN IN BOTH ORDERS\n", out);
+	print_circle(o, &o->circles.list[place], r, since_ns, with_process, out);
+}
+
+char *fxt_lock_orders_name(const struct fxt_lock_orders *o, const struct fxt_lock_circle *circle, size_t i)
+{
+	char **names = names_of(o, circle), *name = fxt_strdup(names[i]);
+
+	free_names(names, circle);
+	return name;
+}
+
 void fxt_lock_orders_json(const struct fxt_lock_orders *o, struct fxt_json *j, const struct fxt_reader *r)
 {
 	fxt_json_array(j, "lock_orders");

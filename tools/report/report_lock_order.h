@@ -37,6 +37,11 @@ void fxt_lock_orders_finish(struct fxt_lock_orders *o, struct fxt_reader *r,
 /* Prints the circles, about `top` lines. Times are counted from `since_ns`. */
 void fxt_lock_orders_print(const struct fxt_lock_orders *o, const struct fxt_reader *r, uint64_t since_ns,
 			   bool with_process, size_t top, FILE *out);
+/* Prints one of them. */
+void fxt_lock_orders_print_one(const struct fxt_lock_orders *o, size_t place, const struct fxt_reader *r,
+			       uint64_t since_ns, bool with_process, FILE *out);
+/* Returns the name of the lock that the circle's order `i` has first. The caller frees it. */
+char *fxt_lock_orders_name(const struct fxt_lock_orders *o, const struct fxt_lock_circle *circle, size_t i);
 void fxt_lock_orders_free(struct fxt_lock_orders *o);
 
 struct fxt_json;

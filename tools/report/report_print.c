@@ -1,4 +1,4 @@
-/* fxt report: prints the first lines, and puts the sections in order. See report.h. */
+/* fxt report: prints the first lines, puts the sections in order, and frees all of them. See report.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -111,32 +111,6 @@ static void print_agent(const struct fxt_report *report, FILE *out)
 		fputc('\n', out);
 }
 
-/* Prints which processes were killed by a signal, because people look for that first. */
-static void print_killed(const struct fxt_report *report, FILE *out)
-{
-	size_t shown = 0;
-
-	for (const struct fxt_slot *s = fxt_map_next(&report->process_ends.by_pid, NULL);
-	     s && shown < report->options.top; s = fxt_map_next(&report->process_ends.by_pid, s)) {
-		struct fxt_text name = fxt_process_name(report->r, s->a);
-		char *program;
-
-		if (s->value[1] == 0)
-			continue;
-		shown++;
-		program = fxt_printable(&name, 60, false);
-		/* The name is that of the last one. */
-		fxt_put_line(out, fxt_format("%s %" PRIu64 " was killed by signal %d (%s)",
-					     fxt_unseen_children(&report->unseen, report->r, s->a) > 1
-						     ? "a process"
-					     : *program ? program
-							: "process",
-					     fxt_number(report->r, s->a), (int)s->value[1],
-					     strsignal((int)s->value[1])));
-		free(program);
-	}
-}
-
 /* Prints when the trace began and ended. */
 static void print_utc(const struct fxt_report *report, FILE *out)
 {
@@ -153,7 +127,7 @@ static void print_utc(const struct fxt_report *report, FILE *out)
 	fputc('\n', out);
 }
 
-static void print_head(const struct fxt_report *report, bool functions_are_next, bool heap_is_next, FILE *out)
+void fxt_report_print_head(const struct fxt_report *report, FILE *out)
 {
 	const struct fxt_overview *o = &report->overview;
 	size_t threads = fxt_overview_threads(o, report->r), processes = fxt_overview_processes(o, report->r);
@@ -167,10 +141,15 @@ static void print_head(const struct fxt_report *report, bool functions_are_next,
 		print_utc(report, out);
 	print_shares(o, report->r, out);
 	fxt_report_print_losses(report, out);
-	fxt_budget_steps_print(&report->budget, report->r, o, report->options.top, out);
+}
+
+/* Prints what is worth a line before the tables. */
+static void print_notes(const struct fxt_report *report, bool functions_are_next, bool heap_is_next,
+			FILE *out)
+{
+	fxt_budget_steps_print(&report->budget, report->r, &report->overview, report->options.top, out);
 	fxt_unseen_print(&report->unseen, report->r, report->options.top, out);
 	print_agent(report, out);
-	print_killed(report, out);
 	fxt_threads_print_only(&report->threads, report->r, out);
 	fxt_processor_print_head(&report->processor, report->r, functions_are_next, out);
 	if (!heap_is_next)
@@ -302,7 +281,7 @@ static void print_at_end(const struct fxt_report *report, FILE *out)
  * first whether its threads ran or waited. Then come the sections on waiting, on files, on other calls and on
  * processor time, the one with the longest time first. If that is processor time, it comes before the
  * threads, because the functions that a program computes in say more than that its threads ran. */
-void fxt_report_print(const struct fxt_report *report, FILE *out)
+void fxt_report_print_tables(const struct fxt_report *report, FILE *out)
 {
 	bool is_stuck = fxt_contention_is_deadlock(&report->contention) ||
 			fxt_blocked_threads_is_deadlock(&report->blocked) ||
@@ -318,8 +297,8 @@ void fxt_report_print(const struct fxt_report *report, FILE *out)
 		{fxt_samples_ns(&report->processor, report->processor.tree.samples), print_processor},
 	};
 
-	print_head(report, computes && !is_stuck && !leaks_memory && !leaks_descriptors,
-		   leaks_memory && !is_stuck, out);
+	print_notes(report, computes && !is_stuck && !leaks_memory && !leaks_descriptors,
+		    leaks_memory && !is_stuck, out);
 	fxt_contention_print_blocked(report, out);
 	if (is_stuck) {
 		print_at_end(report, out);
@@ -352,4 +331,52 @@ void fxt_report_print(const struct fxt_report *report, FILE *out)
 		print_log(report, out);
 		print_open(report, out);
 	}
+}
+
+/* -- The end ---------------------------------------------------------------------------------------- */
+
+void fxt_report_free(struct fxt_report *report)
+{
+	fxt_roles_free(&report->roles);
+	fxt_overview_free(&report->overview);
+	fxt_witnessed_free(&report->witnessed);
+	fxt_calls_free(&report->calls);
+	fxt_calls_free(&report->agent);
+	fxt_waits_free(&report->waits);
+	fxt_contention_free(&report->contention);
+	fxt_lock_orders_free(&report->lock_orders);
+	fxt_budget_steps_free(&report->budget);
+	fxt_unseen_free(&report->unseen);
+	fxt_left_out_free(&report->left_out);
+	fxt_gaps_free(&report->gaps);
+	fxt_heaps_free(&report->heaps);
+	fxt_leaks_free(&report->leaks);
+	fxt_heap_stacks_free(&report->heap_stacks);
+	fxt_heap_askers_free(&report->askers);
+	fxt_map_free(&report->makers);
+	fxt_makers_free(&report->made);
+	fxt_repeats_free(&report->repeats);
+	fxt_failures_free(&report->failures);
+	fxt_stack_sums_free(&report->call_stacks);
+	fxt_stack_sums_free(&report->wait_stacks);
+	fxt_who_free(report->who);
+	free(report->who);
+	fxt_files_free(&report->files);
+	fxt_log_free(&report->log);
+	fxt_calls_in_progress_free(&report->open);
+	fxt_descriptors_free(&report->descriptors);
+	fxt_threads_free(&report->threads);
+	fxt_chains_free(&report->chains);
+	fxt_flights_free(&report->flights);
+	fxt_kept_free(&report->kept);
+	fxt_blocked_threads_free(&report->blocked);
+	fxt_order_free(&report->order);
+	fxt_order_free(&report->ends);
+	fxt_no_wait_free(&report->no_wait);
+	fxt_map_free(&report->cut);
+	fxt_ends_free(&report->process_ends);
+	fxt_objects_free(&report->objects);
+	fxt_processor_time_free(&report->processor);
+	fxt_tracks_free(&report->tracks);
+	free(report->chosen);
 }

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "report.h"
+#include "finding.h"
 #include "tools/common/command.h"
 #include "tools/common/message.h"
 #include "tools/narrow/cut.h"
@@ -34,12 +34,14 @@ struct input {
 	struct fxt_narrow narrow;
 	const char *path;
 	struct stacks_output folded, flame;
+	uint64_t rules_off;             /* struct fxt_findings.off */
+	const char *explain;            /* the handle of a finding; NULL: the whole report is printed */
 	bool failed;                    /* a file could not be written */
 	bool is_apart; /* processes with one number have been told apart */
 };
 
 /* Options that have no letter. */
-enum { OPTION_FOLDED = 256, OPTION_FLAME, OPTION_WRAPPERS };
+enum { OPTION_FOLDED = 256, OPTION_FLAME, OPTION_WRAPPERS, OPTION_FINDINGS, OPTION_EXPLAIN };
 
 static bool is_stdout(const char *path)
 {
@@ -86,6 +88,15 @@ static void parse_sort(struct input *in, const char *arg, struct argp_state *sta
 	}
 }
 
+static void parse_findings(struct input *in, const char *arg, struct argp_state *state)
+{
+	char *bad = fxt_findings_switch(&in->rules_off, arg);
+
+	if (bad)
+		argp_error(state, "--findings: %s", bad);
+	free(bad);
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct input *in = state->input;
@@ -105,6 +116,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'u': in->options.utc = true; return 0;
 	case 's': parse_sort(in, arg, state); return 0;
 	case OPTION_WRAPPERS: in->options.wrappers = arg; return 0;
+	case OPTION_FINDINGS: parse_findings(in, arg, state); return 0;
+	case OPTION_EXPLAIN: in->explain = arg; return 0;
 	case OPTION_FOLDED:
 	case OPTION_FLAME:
 		stacks = key == OPTION_FOLDED ? &in->folded : &in->flame;
@@ -114,8 +127,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case FXT_KEY_DEBUG_DIR: fxt_debug_dirs_add(arg); return 0;
 	case ARGP_KEY_END:
-		if (is_stdout(in->folded.path) + is_stdout(in->flame.path) + in->options.json > 1)
-			argp_error(state, "standard output can take one of --json, --folded and --flame");
+		if (is_stdout(in->folded.path) + is_stdout(in->flame.path) + in->options.json +
+			    (in->explain != NULL) > 1)
+			argp_error(state,
+				   "standard output can take one of --json, --explain, --folded and --flame");
 		return 0;
 	default:
 		return fxt_narrow_parse(&in->narrow, key, arg, state) == 0
@@ -241,6 +256,28 @@ static bool show_apart(struct input *in, const struct fxt_report *report)
 	return true;
 }
 
+/* Prints what was asked for of a report. */
+static void print(struct input *in, const struct fxt_report *report)
+{
+	struct fxt_findings findings = {0};
+	char *bad;
+
+	fxt_findings_make(&findings, report, in->rules_off);
+	if (in->explain) {
+		bad = fxt_findings_explain(&findings, report, in->explain, stdout);
+		if (bad) {
+			fxt_error(in->path, "%s", bad);
+			in->failed = true;
+		}
+		free(bad);
+	} else if (in->options.json) {
+		fxt_findings_json_report(&findings, report, stdout);
+	} else {
+		fxt_findings_print_report(&findings, report, stdout);
+	}
+	fxt_findings_free(&findings);
+}
+
 static void show(struct fxt_reader *r, void *context)
 {
 	struct input *in = context;
@@ -256,12 +293,9 @@ static void show(struct fxt_reader *r, void *context)
 		fxt_error(in->path, "%s", unmatched);
 		free(unmatched);
 		in->failed = true;
-	} else if (show_apart(in, &report) || !show_stacks(in, &report))
-		;
-	else if (in->options.json)
-		fxt_report_json(&report, stdout);
-	else
-		fxt_report_print(&report, stdout);
+	} else if (!show_apart(in, &report) && show_stacks(in, &report)) {
+		print(in, &report);
+	}
 	fxt_report_free(&report);
 	fxt_frame_names_close(source);
 }
@@ -275,6 +309,9 @@ int fxt_command_report(int argc, char **argv)
 		{"sort", 's', "HOW", 0, "Sort lists by self (the default), total or count", 0},
 		{"wrappers", OPTION_WRAPPERS, "GLOB[,GLOB]", 0,
 		 "Functions or files that do their callers' work, and are never to blame", 0},
+		{"findings", OPTION_FINDINGS, "-RULE[,-RULE]", 0, "Rules that are not to look for faults", 0},
+		{"explain", OPTION_EXPLAIN, "HANDLE", 0,
+		 "Print one finding (F1, F2, ...) with all that it stands on", 0},
 		{"folded", OPTION_FOLDED, "[WHAT:]FILE", 0,
 		 "Write stacks, a line each. WHAT is processor, heap, peak, allocated or waits", 0},
 		{"flame", OPTION_FLAME, "[WHAT:]FILE", 0, "Write a flame graph (SVG) of the same", 0},
@@ -302,50 +339,4 @@ int fxt_command_report(int argc, char **argv)
 	status = fxt_trace_show(in.path, show, &in);
 	free(part);
 	return in.failed ? 1 : status;
-}
-
-/* -- The end ---------------------------------------------------------------------------------------- */
-
-void fxt_report_free(struct fxt_report *report)
-{
-	fxt_roles_free(&report->roles);
-	fxt_overview_free(&report->overview);
-	fxt_witnessed_free(&report->witnessed);
-	fxt_calls_free(&report->calls);
-	fxt_calls_free(&report->agent);
-	fxt_waits_free(&report->waits);
-	fxt_contention_free(&report->contention);
-	fxt_lock_orders_free(&report->lock_orders);
-	fxt_budget_steps_free(&report->budget);
-	fxt_unseen_free(&report->unseen);
-	fxt_left_out_free(&report->left_out);
-	fxt_gaps_free(&report->gaps);
-	fxt_heaps_free(&report->heaps);
-	fxt_leaks_free(&report->leaks);
-	fxt_heap_stacks_free(&report->heap_stacks);
-	fxt_heap_askers_free(&report->askers);
-	fxt_map_free(&report->makers);
-	fxt_failures_free(&report->failures);
-	fxt_stack_sums_free(&report->call_stacks);
-	fxt_stack_sums_free(&report->wait_stacks);
-	fxt_who_free(report->who);
-	free(report->who);
-	fxt_files_free(&report->files);
-	fxt_log_free(&report->log);
-	fxt_calls_in_progress_free(&report->open);
-	fxt_descriptors_free(&report->descriptors);
-	fxt_threads_free(&report->threads);
-	fxt_chains_free(&report->chains);
-	fxt_flights_free(&report->flights);
-	fxt_kept_free(&report->kept);
-	fxt_blocked_threads_free(&report->blocked);
-	fxt_order_free(&report->order);
-	fxt_order_free(&report->ends);
-	fxt_no_wait_free(&report->no_wait);
-	fxt_map_free(&report->cut);
-	fxt_ends_free(&report->process_ends);
-	fxt_objects_free(&report->objects);
-	fxt_processor_time_free(&report->processor);
-	fxt_tracks_free(&report->tracks);
-	free(report->chosen);
 }

@@ -1,0 +1,106 @@
+/* Finds locks that threads waited for long because others held them. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "rules.h"
+#include "tools/common/message.h"
+#include "tools/printing/print.h"
+
+/* Returns whether the holders explain the waits. Where a lock is held for next to nothing, threads wait for
+ * processors. */
+static bool is_held(const struct fxt_contention *c, uint64_t key)
+{
+	enum { QUEUE = 32 };            /* so many threads in front of one may have the lock before it */
+	uint64_t held_ns = 0, held_count = 0, total_ns = 0, count = 0;
+
+	for (size_t i = 0; i < c->count; i++) {
+		if (c->list[i].key != key)
+			continue;
+		held_ns += c->list[i].held_ns;
+		held_count += c->list[i].held_count;
+		total_ns += c->list[i].total_ns;
+		count += c->list[i].count;
+	}
+	return !held_count || !count || held_ns / held_count * QUEUE >= total_ns / count;
+}
+
+static void print_rows(const struct fxt_report *report, const struct fxt_finding *x, FILE *out)
+{
+	fxt_contention_print_one(&report->contention, x->row, report->r, report->who, out);
+}
+
+/* Adds the finding of all entries of the lock, which are in the list from `first` on. The holder that ended
+ * most of their time is to blame. */
+static void add_lock(const struct fxt_report *report, struct fxt_findings *f, size_t first, uint64_t total_ns,
+		     uint64_t count)
+{
+	const struct fxt_contended *one = &report->contention.list[first], *held = one;
+	char *lock = fxt_contention_lock(one->known, one->lock), *what = fxt_wait_name(one->kind, lock);
+	uint64_t max_ns = 0, held_ns = 0, held_count = 0;
+	struct fxt_finding *x;
+	char *waiter;
+
+	for (size_t i = first; i < report->contention.count; i++) {
+		const struct fxt_contended *other = &report->contention.list[i];
+
+		if (other->key != one->key)
+			continue;
+		held = other->holder_ns > held->holder_ns ? other : held;
+		max_ns = other->max_ns > max_ns ? other->max_ns : max_ns;
+		held_ns += other->held_ns;
+		held_count += other->held_count;
+	}
+	x = fxt_finding_add(f, held->holder, FXT_FOR_LOCK,
+			    "lock contention: threads waited %s for %s", fxt_duration(total_ns).text, what);
+	x->cost_ns = total_ns;
+	x->cost_calls = count;
+	x->row = first;
+	x->print_rows = print_rows;
+	if (held->holder == FXT_NO_FRAME) {
+		struct fxt_text text = fxt_symbol_text(report->r, one->held_at);
+
+		if (!fxt_text_is(&text, FXT_NO_PLACE))
+			x->culprit = fxt_printable(&text, 60, true);
+	}
+	fxt_finding_evidence(x, "%s wait%s, the longest %s%s%s", fxt_count(count).text, count == 1 ? "" : "s",
+			     fxt_duration(max_ns).text, held_count ? "; it had been held for " : "",
+			     held_count ? fxt_duration(held_ns / held_count).text : "");
+	waiter = fxt_who_line(report->who, FXT_FOR_LOCK, one->innermost, FXT_COLUMNS - 20);
+	if (waiter)
+		fxt_finding_evidence(x, "wanted by %s", waiter);
+	fxt_finding_stack(x, "wanted by", FXT_FOR_LOCK, one->innermost);
+	free(waiter);
+	free(what);
+	free(lock);
+}
+
+void fxt_find_contention(const struct fxt_report *report, struct fxt_findings *f)
+{
+	const struct fxt_contention *c = &report->contention;
+	struct fxt_map locks = {0};
+	struct fxt_slot *s;
+	bool fresh;
+
+	/* The list has an entry for each function that wanted the lock. */
+	for (size_t i = 0; i < c->count; i++) {
+		s = fxt_map_put(&locks, c->list[i].key, 0, &fresh);
+		if (fresh)
+			s->value[1] = i;
+		s->value[0] += c->list[i].total_ns;
+	}
+	for (s = fxt_map_next(&locks, NULL); s; s = fxt_map_next(&locks, s)) {
+		uint64_t count = 0;
+
+		if (fxt_rule_percent(report, s->value[0]) < FXT_LEAST(contention) || !is_held(c, s->a))
+			continue;
+		for (size_t i = s->value[1]; i < c->count; i++)
+			if (c->list[i].key == s->a)
+				count += c->list[i].count;
+		add_lock(report, f, s->value[1], s->value[0], count);
+	}
+	fxt_map_free(&locks);
+}

@@ -1,0 +1,93 @@
+/* Finds functions whose blocks were never freed. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdlib.h>
+
+#include "rules.h"
+#include "tools/printing/print.h"
+
+enum {
+	MUCH_BYTES = 1 << 17,
+	QUARTERS = 4,
+	/* Fewer blocks or samples are left by chance, or are what a program has for as long as it runs. */
+	MANY = 8,
+};
+
+static uint64_t in_64_bits(unsigned __int128 n)
+{
+	return n > UINT64_MAX ? UINT64_MAX : (uint64_t)n;
+}
+
+/* Returns the exact totals of a process's heap, or NULL if its calls are not in the trace. */
+static const struct fxt_process_heap *heap_of(const struct fxt_report *report,
+					      const struct fxt_heap_process *p)
+{
+	for (size_t i = 0; i < report->heaps.count; i++)
+		if (report->heaps.list[i].provider == p->provider && report->heaps.list[i].pid == p->pid)
+			return &report->heaps.list[i];
+	return NULL;
+}
+
+/* Returns whether what the asker has left was asked for all through the life of its process: in each quarter
+ * of it but one. What a program gets at its start lives as long as it does. */
+static bool is_steady(const struct fxt_report *report, const struct fxt_heap_asker *asker)
+{
+	const struct fxt_heap_stacks *h = &report->heap_stacks;
+	struct fxt_culprits *culprits = &report->who->culprits;
+	uint32_t path = fxt_path_of(culprits, FXT_FOR_HEAP, asker->innermost), wanted;
+	uint64_t begin_ns = report->overview.first_ns, run_ns = fxt_rule_run_ns(report);
+	size_t in_quarter[QUARTERS] = {0}, all = 0, quarters = 0;
+
+	if (path == FXT_NO_PATH || !run_ns)
+		return false;
+	wanted = fxt_path_short(culprits, FXT_FOR_HEAP, path);
+	for (size_t i = 0; i < h->block_count; i++) {
+		const struct fxt_heap_block *b = &h->blocks[i];
+		const struct fxt_heap_stack *s = &h->list[b->stack];
+		uint64_t quarter = fxt_ns_between(begin_ns, b->begin_ns) / (run_ns / QUARTERS + 1);
+
+		if (!b->blocks || b->gaps != h->processes[s->process].gaps || s->is_mapping ||
+		    quarter >= QUARTERS)
+			continue;
+		path = fxt_path_of(culprits, FXT_FOR_HEAP, s->innermost);
+		if (path == FXT_NO_PATH || fxt_path_short(culprits, FXT_FOR_HEAP, path) != wanted)
+			continue;
+		in_quarter[quarter]++;
+		all++;
+	}
+	for (unsigned i = 0; i < QUARTERS; i++)
+		quarters += in_quarter[i] > 0;
+	return all >= MANY && quarters >= QUARTERS - 1;
+}
+
+void fxt_find_leak(const struct fxt_report *report, struct fxt_findings *f)
+{
+	const struct fxt_heap_askers *a = &report->askers;
+
+	for (size_t i = 0; i < a->count; i++) {
+		const struct fxt_heap_asker *one = &a->list[i];
+		const struct fxt_heap_process *p = &report->heap_stacks.processes[one->process];
+		const struct fxt_process_heap *heap = heap_of(report, p);
+		uint64_t left = in_64_bits(one->left.bytes), peak = in_64_bits(p->peak);
+		struct fxt_finding *x;
+
+		if (one->is_mapping || one->is_of_library || one->left.blocks < MANY || left < MUCH_BYTES)
+			continue;
+		/* What samples stand for is an estimate, and cannot be more than what is really left. */
+		if (heap && !one->is_of_several && left > heap->in_use_bytes)
+			left = heap->in_use_bytes;
+		if (left < MUCH_BYTES || (double)left < (double)peak * FXT_LEAST(leak) / 100 ||
+		    !is_steady(report, one))
+			continue;
+		x = fxt_finding_add(f, one->innermost, FXT_FOR_HEAP,
+				    "leak: %s%s in %s blocks was never freed",
+				    one->is_estimate ? "about " : "", fxt_bytes(left).text,
+				    fxt_count(one->left.blocks).text);
+		x->cost_bytes = left;
+		x->cost_calls = one->left.blocks;
+		x->share = peak ? (double)left / (double)peak : 0;
+		x->sure = "likely";
+	}
+}

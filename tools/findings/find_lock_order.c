@@ -1,0 +1,44 @@
+/* Finds locks that threads took in different orders. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdlib.h>
+
+#include "rules.h"
+#include "tools/printing/print.h"
+
+static void print_rows(const struct fxt_report *report, const struct fxt_finding *x, FILE *out)
+{
+	fxt_lock_orders_print_one(&report->lock_orders, x->row, report->r, report->overview.first_ns,
+				  report->has_processes, out);
+}
+
+void fxt_find_lock_order(const struct fxt_report *report, struct fxt_findings *f)
+{
+	const struct fxt_lock_orders *o = &report->lock_orders;
+
+	for (size_t i = 0; i < o->circles.count; i++) {
+		const struct fxt_lock_circle *circle = &o->circles.list[i];
+		struct fxt_finding *x =
+			fxt_finding_add(f, FXT_NO_FRAME, FXT_FOR_LOCK,
+					"%zu locks were taken in different orders: a deadlock is possible",
+					circle->count);
+
+		for (size_t k = 0; k < circle->count; k++) {
+			const struct fxt_lock_order *order = &circle->orders[k];
+			char *first = fxt_lock_orders_name(o, circle, k);
+			char *then = fxt_lock_orders_name(o, circle, (k + 1) % circle->count);
+			char *who = fxt_thread_label(report->r, order->thread, report->has_processes);
+
+			fxt_finding_evidence(x, "%s took %s, then %s, %s time%s", who, first, then,
+					     fxt_count(order->count).text, order->count == 1 ? "" : "s");
+			x->cost_calls += order->count;
+			free(who);
+			free(then);
+			free(first);
+		}
+		x->row = i;
+		x->print_rows = print_rows;
+	}
+}

@@ -1,0 +1,27 @@
+/* Finds functions that wait for the disk again and again: a sync for each record. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdlib.h>
+
+#include "rules.h"
+#include "tools/printing/print.h"
+
+void fxt_find_sync(const struct fxt_report *report, struct fxt_findings *f)
+{
+	static const char *const names[] = {"fsync", "fdatasync", "sync_file_range", "msync", "syncfs", NULL};
+	struct fxt_rule_calls calls = fxt_rule_calls(report, names);
+	struct fxt_finding *x;
+
+	if (calls.count >= 8 && fxt_rule_percent(report, calls.total_ns) >= FXT_LEAST(sync)) {
+		x = fxt_finding_add(f, calls.innermost, FXT_FOR_CALL,
+				    "slow disk: %s was called %s times, and waited each time", calls.name,
+				    fxt_count(calls.count).text);
+		x->cost_ns = calls.total_ns;
+		x->cost_calls = calls.count;
+		fxt_finding_evidence(x, "each took %s in the mean",
+				     fxt_duration(calls.total_ns / calls.count).text);
+	}
+	free(calls.name);
+}
