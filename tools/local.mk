@@ -31,6 +31,7 @@ READING_FILES = \
 	tools/reading/reader.c \
 	tools/reading/reader.h \
 	tools/reading/reader_atoms.c \
+	tools/reading/reader_forms.c \
 	tools/reading/reader_internal.h \
 	tools/reading/reader_numbers.c \
 	tools/reading/reader_records.c \
