@@ -23,6 +23,8 @@ COMMON_FILES = \
 	tools/common/pack.h
 
 READING_FILES = \
+	tools/reading/extents.c \
+	tools/reading/extents.h \
 	tools/reading/faults.h \
 	tools/reading/mapped_trace.c \
 	tools/reading/mapped_trace.h \
