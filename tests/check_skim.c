@@ -1,5 +1,6 @@
-/* This tests the loop of the join that copies and counts records by their form alone. What comes of it is the
- * same as if each record was decoded. */
+/* This tests what knows events by their form: the loop of the join that copies and counts records by it
+ * alone, and the reader, which looks up only once what the events of a form refer to. What comes of either
+ * is the same as if each record was decoded. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -59,8 +60,11 @@ static void some_argument(void)
 	case 3: words[count++] = ARG(11, 1, 3, 0); break;
 	case 4: words[count++] = ARG(6, 2, 3, 0x8000 | 9); words[count++] = 0; break;
 	default:
-		switch (below(5)) {
+		switch (below(7)) {
 		case 0: words[count++] = ARG(1, 1, 3, below(100)); break;
+		/* Not every value is one of these types. */
+		case 4: words[count++] = ARG(9, 1, 3, below(3)); break;
+		case 5: words[count++] = ARG(0, 1, 3, !below(8)); break;
 		case 1: words[count++] = ARG(3, 2, 2, 0); words[count++] = random_of(&state); break;
 		case 2: words[count++] = ARG(6, 1, 3, 1 + below(3)); break;
 		case 3: words[count++] = ARG(8, 2, 3, 0); words[count++] = random_of(&state); break;
@@ -266,6 +270,141 @@ START_TEST(examines_a_form_once)
 }
 END_TEST
 
+/* The sum of all faults that a reader has found. */
+static void add_fault(void *context, enum fxt_fault fault, uint64_t offset, const char *detail)
+{
+	uint64_t *sum = context;
+
+	*sum = (*sum ^ fault ^ offset) * UINT64_C(0x9e3779b97f4a7c15) + (unsigned char)*detail;
+}
+
+static bool is_same_text(const struct fxt_text *a, const struct fxt_text *b)
+{
+	return fxt_text_equal(a, b) && !a->symbol == !b->symbol;
+}
+
+static bool is_same_argument(const struct fxt_argument *a, const struct fxt_argument *b)
+{
+	if (a->type != b->type || !is_same_text(&a->name, &b->name))
+		return false;
+	return a->type == FXT_ARG_STRING ? is_same_text(&a->string, &b->string)
+					 : a->type == FXT_ARG_NULL || a->u == b->u;
+}
+
+/* Fails if two readers have read something different from one record. */
+static void expect_same(const struct fxt_record *a, const struct fxt_record *b, uint64_t seed)
+{
+	bool same = a->offset == b->offset && a->header == b->header && a->words == b->words &&
+		    a->type == b->type && a->subtype == b->subtype && a->known == b->known &&
+		    a->damaged == b->damaged && a->provider->index == b->provider->index &&
+		    a->timed == b->timed && a->ticks == b->ticks && a->thread == b->thread &&
+		    a->incoming == b->incoming && a->cpu == b->cpu && a->state == b->state &&
+		    a->id == b->id &&
+		    is_same_text(&a->category, &b->category) && is_same_text(&a->name, &b->name) &&
+		    a->blob_bytes == b->blob_bytes && a->has_extra == b->has_extra && a->extra == b->extra &&
+		    a->appended_zeros == b->appended_zeros && a->arg_count == b->arg_count;
+
+	for (unsigned i = 0; same && i < a->arg_count; i++)
+		same = is_same_argument(&a->args[i], &b->args[i]);
+	ck_assert_msg(same, "state %#" PRIx64 ": the record at byte %" PRIu64 " is read in two ways", seed,
+		      a->offset);
+}
+
+/* Makes the reader read the next event at length. */
+static void forget_forms(struct fxt_reader *r)
+{
+	free(r->forms);
+	r->forms = NULL;
+}
+
+/* Reads some events once more, in any order. The records between tell whose they are. */
+static void read_again(struct fxt_reader *quick, struct fxt_reader *slow, uint64_t seed)
+{
+	static struct fxt_record a, b;
+	static size_t at[MOST_WORDS];
+	static uint32_t provider[MOST_WORDS];
+	struct fxt_provider *p = slow->providers[0];
+	size_t events = 0;
+
+	for (size_t i = 0; i < count; i += fxt_record_size_words(words[i])) {
+		p = fxt_reader_provider_at(slow, i * 8, p);
+		if ((words[i] & 15) == FXT_RECORD_EVENT) {
+			at[events] = i * 8;
+			provider[events++] = p->index;
+		}
+	}
+	for (size_t i = 0; i < events; i++) {
+		size_t n = below((unsigned)events);
+		bool is_event = fxt_reader_event_at(quick, at[n], quick->providers[provider[n]], &a);
+
+		forget_forms(slow);
+		ck_assert(is_event && fxt_reader_event_at(slow, at[n], slow->providers[provider[n]], &b));
+		expect_same(&a, &b, seed);
+	}
+}
+
+/* Writes an event that was written before, now and then with another value. */
+static void some_event_again(void)
+{
+	static size_t at[MOST_WORDS];
+	size_t events = 0, n, from;
+
+	for (size_t i = 0; i < count; i += fxt_record_size_words(words[i]))
+		if ((words[i] & 15) == FXT_RECORD_EVENT)
+			at[events++] = i;
+	if (!events)
+		return;
+	from = at[below((unsigned)events)];
+	n = fxt_record_size_words(words[from]);
+	memcpy(words + count, words + from, n * 8);
+	if (n > 2 && !below(4))
+		words[count + 2 + below((unsigned)n - 2)] ^= UINT64_C(1) << below(64);
+	count += n;
+}
+
+/* The strings and threads of two programs change their meanings all the time. */
+START_TEST(reads_a_form_as_its_events)
+{
+	static struct fxt_record a, b;
+	uint64_t known = 0;
+
+	for (int round = 0; round < ROUNDS; round++) {
+		uint64_t seed = state, faults[2] = {0};
+		size_t limit = 20 + below(MOST_WORDS / 16);
+		struct fxt_reader quick, slow;
+
+		begin();
+		while (count < limit) {
+			if (below(4))
+				some_event_again();
+			else
+				some_record();
+			if (!below(40))
+				words[count++] = HEAD(0, 1, 2 | AT(4, 7 + below(2)));
+		}
+		fxt_reader_init(&quick, words, count * 8);
+		fxt_reader_init(&slow, words, count * 8);
+		quick.strict = slow.strict = below(2);
+		quick.on_fault = slow.on_fault = add_fault;
+		quick.fault_context = &faults[0];
+		slow.fault_context = &faults[1];
+		while (fxt_reader_next(&quick, &a)) {
+			forget_forms(&slow);
+			ck_assert(fxt_reader_next(&slow, &b));
+			expect_same(&a, &b, seed);
+			known += quick.forms != NULL;
+		}
+		ck_assert(!fxt_reader_next(&slow, &b) && quick.stop == slow.stop);
+		ck_assert_uint_eq(faults[0], faults[1]);
+		ck_assert_uint_eq(quick.damaged_records, slow.damaged_records);
+		read_again(&quick, &slow, seed);
+		fxt_reader_free(&quick);
+		fxt_reader_free(&slow);
+	}
+	ck_assert(known);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *c = tcase_create("skim");
@@ -274,5 +413,6 @@ int main(void)
 	state = random_state_of(1);
 	tcase_add_test(c, copies_what_decoding_would);
 	tcase_add_test(c, examines_a_form_once);
+	tcase_add_test(c, reads_a_form_as_its_events);
 	return RUN_SUITE("skim", c);
 }

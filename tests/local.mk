@@ -715,6 +715,17 @@ endif
 bench: all $(BENCHES)
 	@$(TEST_EXPORTS) exec python3 $(srcdir)/tests/bench/run $(abs_top_builddir) $(BENCH_REPEATS)
 
+# How fast large traces are read. It needs no floor, so it has a target of its own.
+BENCH_FILES += tests/bench/readers tests/bench/reader_load.c
+
+tests/bench/reader_load: tests/bench/reader_load.c
+	$(AM_V_CCLD)$(MKDIR_P) tests/bench && $(BENCH_CC) -o $@ $(srcdir)/tests/bench/reader_load.c
+
+.PHONY: bench-readers
+bench-readers: all tests/bench/reader_load
+	@$(TEST_EXPORTS) exec python3 $(srcdir)/tests/bench/readers tests/bench/reader_load
+
+CLEANFILES += tests/bench/reader_load
 CLEANFILES += $(BENCHES) tests/bench/instrumented.o tests/bench/profiled.o tests/bench/patched.o \
 	tests/bench/libworkload.so
 EXTRA_DIST += $(BENCH_FILES)

@@ -23,6 +23,8 @@ COMMON_FILES = \
 	tools/common/pack.h
 
 READING_FILES = \
+	tools/reading/extents.c \
+	tools/reading/extents.h \
 	tools/reading/faults.h \
 	tools/reading/mapped_trace.c \
 	tools/reading/mapped_trace.h \
@@ -31,6 +33,7 @@ READING_FILES = \
 	tools/reading/reader.c \
 	tools/reading/reader.h \
 	tools/reading/reader_atoms.c \
+	tools/reading/reader_forms.c \
 	tools/reading/reader_internal.h \
 	tools/reading/reader_numbers.c \
 	tools/reading/reader_records.c \

@@ -17,7 +17,7 @@ static size_t home_of(const struct fxt_map *m, const struct fxt_slot *s)
 }
 
 /* Returns the place in the index where the key is, or where it would be put. */
-static size_t probe(const struct fxt_map *m, uint64_t a, uint64_t b)
+static inline size_t probe(const struct fxt_map *m, uint64_t a, uint64_t b)
 {
 	size_t i = fxt_hash_pair(a, b) & (m->index_capacity - 1);
 

@@ -48,18 +48,9 @@ const char *fxt_record_word(const struct fxt_record *rec)
 
 static void put_quoted(FILE *out, const struct fxt_text *t)
 {
-	char *text = fxt_printable(t, SIZE_MAX, false);
-
-	fprintf(out, "\"%s\"", text);
-	free(text);
-}
-
-static void put_plain(FILE *out, const struct fxt_text *t)
-{
-	char *text = fxt_printable(t, SIZE_MAX, false);
-
-	fputs(text, out);
-	free(text);
+	putc_unlocked('"', out);
+	fxt_put_text(out, t);
+	putc_unlocked('"', out);
 }
 
 static void put_arguments(FILE *out, const struct fxt_record *rec)
@@ -80,13 +71,20 @@ struct times {
 static void put_time(FILE *out, const struct fxt_record *rec, const struct times *times)
 {
 	uint64_t ns = fxt_ns(rec->provider, rec->ticks);
+	struct fxt_short seconds;
+	size_t bytes;
 
 	if (times->wall_clock.is_known)
 		fputs(fxt_utc(&times->wall_clock, ns).text, out);
 	else if (times->options->absolute)
-		fprintf(out, "%17" PRIu64, ns);
-	else
-		fprintf(out, "%14s", fxt_seconds(ns, times->first_ns).text);
+		fxt_put_number(out, ns, 17);
+	if (times->wall_clock.is_known || times->options->absolute)
+		return;
+	seconds = fxt_seconds(ns, times->first_ns);
+	bytes = strlen(seconds.text);
+	for (size_t i = bytes; i < 14; i++)
+		putc_unlocked(' ', out);
+	fwrite_unlocked(seconds.text, 1, bytes, out);
 }
 
 static void put_thread(const struct fxt_reader *r, uint32_t thread, FILE *out)
@@ -98,27 +96,38 @@ static void put_thread(const struct fxt_reader *r, uint32_t thread, FILE *out)
 	free(label);
 }
 
+/* Most calls take less than a microsecond. */
+static void put_duration(FILE *out, uint64_t ns)
+{
+	fputs_unlocked("  ", out);
+	if (ns < 1000) {
+		fxt_put_number(out, ns, 0);
+		fputs_unlocked(" ns", out);
+	} else {
+		fputs_unlocked(fxt_duration(ns).text, out);
+	}
+}
+
 static void put_event(const struct fxt_reader *r, const struct fxt_record *rec,
 		      const struct fxt_objects *objects, const char *demangled, FILE *out)
 {
 	put_thread(r, rec->thread, out);
 	fputs("  ", out);
-	put_plain(out, &rec->category);
+	fxt_put_text(out, &rec->category);
 	fputc(':', out);
 	if (demangled) {
 		struct fxt_text name = fxt_text_of(demangled);
 
-		put_plain(out, &name);
+		fxt_put_text(out, &name);
 	} else {
-		put_plain(out, &rec->name);
+		fxt_put_text(out, &rec->name);
 	}
 	if (rec->subtype == FXT_EVENT_DURATION_COMPLETE && rec->extra < rec->ticks)
 		fprintf(out, "  ends %s before it starts",
 			fxt_duration(fxt_ns(rec->provider, rec->ticks) -
 				     fxt_ns(rec->provider, rec->extra)).text);
 	else if (rec->subtype == FXT_EVENT_DURATION_COMPLETE)
-		fprintf(out, "  %s", fxt_duration(fxt_ns(rec->provider, rec->extra) -
-						  fxt_ns(rec->provider, rec->ticks)).text);
+		put_duration(out, fxt_ns(rec->provider, rec->extra) - fxt_ns(rec->provider, rec->ticks));
 	else if (rec->has_extra)
 		fprintf(out, "  id %" PRIu64, rec->extra);
 	if (rec->arg_count)
@@ -211,11 +220,21 @@ static void put_content(const struct fxt_reader *r, const struct fxt_record *rec
 	}
 }
 
+enum { WORD_COLUMNS = 11 };
+
 static void put_line(const struct fxt_reader *r, const struct fxt_record *rec,
 		     const struct fxt_objects *objects, const char *demangled, const char *fault,
 		     const struct times *times, FILE *out)
 {
-	fprintf(out, "%10" PRIu64 " %-11s ", rec->offset, fxt_record_word(rec));
+	const char *word = fxt_record_word(rec);
+	size_t bytes = strlen(word);
+
+	fxt_put_number(out, rec->offset, 10);
+	putc_unlocked(' ', out);
+	fwrite_unlocked(word, 1, bytes, out);
+	for (; bytes < WORD_COLUMNS; bytes++)
+		putc_unlocked(' ', out);
+	putc_unlocked(' ', out);
 	if (rec->timed && rec->known)
 		put_time(out, rec, times);
 	if (rec->known || rec->type == FXT_RECORD_METADATA)

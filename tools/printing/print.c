@@ -70,13 +70,36 @@ struct fxt_short fxt_count(uint64_t n)
 	return s;
 }
 
+/* Writes the digits to the end of an array that has room for them. Returns the place of the first. */
+static size_t put_digits(char digits[static 32], uint64_t number, unsigned base)
+{
+	size_t at = 32;
+
+	do {
+		digits[--at] = "0123456789abcdef"[number % base];
+		number /= base;
+	} while (number);
+	return at;
+}
+
 struct fxt_short fxt_seconds(uint64_t ns, uint64_t since_ns)
 {
 	uint64_t gap = ns >= since_ns ? ns - since_ns : since_ns - ns;
+	char digits[32];
+	/* Nine places of a second, with a 1 in front so that there are zeros; the point takes its place. */
+	size_t at = put_digits(digits, gap % 1000000000 + 1000000000, 10);
 	struct fxt_short s;
 
-	snprintf(s.text, sizeof(s.text), "%s%" PRIu64 ".%09" PRIu64, ns >= since_ns ? "" : "-",
-		 gap / 1000000000, gap % 1000000000);
+	digits[at] = '.';
+	gap /= 1000000000;
+	do {
+		digits[--at] = (char)('0' + gap % 10);
+		gap /= 10;
+	} while (gap);
+	if (ns < since_ns)
+		digits[--at] = '-';
+	memcpy(s.text, digits + at, sizeof(digits) - at);
+	s.text[sizeof(digits) - at] = '\0';
 	return s;
 }
 
@@ -96,9 +119,9 @@ size_t fxt_columns(const char *utf8)
 
 void fxt_put_padded(FILE *out, const char *utf8, size_t columns)
 {
-	size_t width = fxt_columns(utf8);
-
-	fprintf(out, "%s%*s", utf8, width < columns ? (int)(columns - width) : 0, "");
+	fputs_unlocked(utf8, out);
+	for (size_t width = fxt_columns(utf8); width < columns; width++)
+		putc_unlocked(' ', out);
 }
 
 enum { INDENT = 2 };
@@ -259,32 +282,57 @@ void fxt_put_wrapped(FILE *out, const struct fxt_text *t, size_t indent, size_t 
 	free(text);
 }
 
-static void put_text(FILE *out, const struct fxt_text *t)
+void fxt_put_text(FILE *out, const struct fxt_text *t)
 {
-	char *text = fxt_printable(t, SIZE_MAX, false);
+	char *text;
 
+	if (is_plain(t->text, t->bytes)) {
+		fwrite_unlocked(t->text, 1, t->bytes, out);
+		return;
+	}
+	text = fxt_printable(t, SIZE_MAX, false);
 	fputs(text, out);
 	free(text);
 }
 
+void fxt_put_number(FILE *out, uint64_t number, size_t columns)
+{
+	char digits[32];
+	size_t at = put_digits(digits, number, 10);
+
+	for (; 32 - at < columns && at; at--)
+		digits[at - 1] = ' ';
+	fwrite_unlocked(digits + at, 1, 32 - at, out);
+}
+
+static void put_address(FILE *out, uint64_t address)
+{
+	char digits[32];
+	size_t at = put_digits(digits, address, 16);
+
+	digits[--at] = 'x';
+	digits[--at] = '0';
+	fwrite_unlocked(digits + at, 1, 32 - at, out);
+}
+
 void fxt_put_argument(FILE *out, const struct fxt_argument *a)
 {
-	put_text(out, &a->name);
-	fputc('=', out);
+	fxt_put_text(out, &a->name);
+	putc_unlocked('=', out);
 	switch (a->type) {
 	case FXT_ARG_NULL: fputs("null", out); break;
 	case FXT_ARG_INT32:
 	case FXT_ARG_INT64: fprintf(out, "%" PRId64, a->i); break;
 	case FXT_ARG_UINT32:
 	case FXT_ARG_UINT64:
-	case FXT_ARG_KOID: fprintf(out, "%" PRIu64, a->u); break;
+	case FXT_ARG_KOID: fxt_put_number(out, a->u, 0); break;
 	case FXT_ARG_DOUBLE: fprintf(out, "%.10g", a->f); break;
-	case FXT_ARG_POINTER: fprintf(out, "0x%" PRIx64, a->u); break;
+	case FXT_ARG_POINTER: put_address(out, a->u); break;
 	case FXT_ARG_BOOL: fputs(a->u ? "true" : "false", out); break;
 	case FXT_ARG_STRING:
-		fputc('"', out);
-		put_text(out, &a->string);
-		fputc('"', out);
+		putc_unlocked('"', out);
+		fxt_put_text(out, &a->string);
+		putc_unlocked('"', out);
 		break;
 	}
 }

@@ -57,6 +57,13 @@ void fxt_put_label(FILE *out, const char *label, size_t columns);
 /* Says how many rows are not shown, if there are any. */
 void fxt_put_more(FILE *out, size_t all, size_t shown);
 
+/* Prints the text as fxt_printable() returns it, whole. */
+void fxt_put_text(FILE *out, const struct fxt_text *t);
+
+/* Prints a number with spaces in front up to so many columns. A dump of a large trace has hundreds of
+ * millions, and printf() would take most of its time. */
+void fxt_put_number(FILE *out, uint64_t number, size_t columns);
+
 /* Prints an argument as name=value. */
 void fxt_put_argument(FILE *out, const struct fxt_argument *a);
 

@@ -51,8 +51,10 @@ void fxt_order_begin(struct fxt_order *o, struct fxt_reader *r, fxt_order_key *k
 	o->reader = r;
 	o->key = key;
 	o->context = context;
-	if (o->count)
-		qsort(o->runs, o->count, sizeof(*o->runs), by_start);
+	if (!o->count)
+		return;
+	qsort(o->runs, o->count, sizeof(*o->runs), by_start);
+	o->decoded = fxt_alloc(FXT_ORDER_DECODED, sizeof(*o->decoded));
 }
 
 void fxt_order_gather(struct fxt_order *o, struct fxt_reader *r, fxt_order_key *key, void *context)
@@ -103,7 +105,7 @@ static void sift_down(struct fxt_order *o)
 /* Moves the first run of the heap to its next event, or takes the run out if it has no more. */
 static void advance(struct fxt_order *o, struct fxt_run_of_events *run, uint64_t at)
 {
-	struct fxt_record rec;
+	struct fxt_record *rec = &o->decoded[o->heap[0] % FXT_ORDER_DECODED];
 	uint64_t key_ns;
 
 	for (; at < run->end; at += fxt_record_size_words(fxt_word(o->reader, at)) * FXT_WORD_BYTES) {
@@ -111,8 +113,8 @@ static void advance(struct fxt_order *o, struct fxt_run_of_events *run, uint64_t
 		run->provider = fxt_reader_provider_at(o->reader, at, run->provider);
 		if (o->glance && !o->glance(o->reader, at, run->provider))
 			continue;
-		if (!fxt_reader_event_at(o->reader, at, run->provider, &rec) ||
-		    !o->key(o->context, &rec, &key_ns))
+		if (!fxt_reader_event_at(o->reader, at, run->provider, rec) ||
+		    !o->key(o->context, rec, &key_ns))
 			continue;
 		if (key_ns != FXT_ORDER_WITH_LAST)
 			run->key_ns = key_ns;
@@ -126,6 +128,7 @@ static void advance(struct fxt_order *o, struct fxt_run_of_events *run, uint64_t
 
 bool fxt_order_next(struct fxt_order *o, struct fxt_record *rec)
 {
+	const struct fxt_record *decoded;
 	struct fxt_run_of_events *run;
 
 	while (o->next < o->count &&
@@ -137,7 +140,12 @@ bool fxt_order_next(struct fxt_order *o, struct fxt_record *rec)
 	if (o->heap_count == 0)
 		return false;
 	run = &o->runs[o->heap[0]];
-	fxt_reader_event_at(o->reader, run->at, run->provider, rec);
+	decoded = &o->decoded[o->heap[0] % FXT_ORDER_DECODED];
+	/* No event is at the offset 0. */
+	if (decoded->offset == run->at)
+		fxt_record_copy(rec, decoded);
+	else
+		fxt_reader_event_at(o->reader, run->at, run->provider, rec);
 	advance(o, run, run->at + rec->words * FXT_WORD_BYTES);
 	return true;
 }
@@ -146,5 +154,6 @@ void fxt_order_free(struct fxt_order *o)
 {
 	free(o->runs);
 	free(o->heap);
+	free(o->decoded);
 	*o = (struct fxt_order){0};
 }

@@ -29,6 +29,9 @@ typedef bool fxt_order_key(void *context, const struct fxt_record *rec, uint64_t
 /* Returns false for an event that the key would refuse, if that can be seen without decoding the record. */
 typedef bool fxt_order_glance(const struct fxt_reader *r, uint64_t offset, const struct fxt_provider *p);
 
+/* So many runs' next events are kept decoded. At one moment few runs overlap, one for each thread. */
+enum { FXT_ORDER_DECODED = 32 };
+
 struct fxt_run_of_events {
 	uint64_t at, end;               /* offsets; `at` moves while merging */
 	uint64_t key_ns;                /* the key of the event at `at` */
@@ -46,6 +49,7 @@ struct fxt_order {
 	size_t *heap;                   /* indices of runs, the earliest first */
 	size_t heap_count, heap_capacity;
 	size_t next;                    /* first run that is not in the heap yet */
+	struct fxt_record *decoded;     /* next events, by the number of their run modulo FXT_ORDER_DECODED */
 	struct fxt_reader *reader;
 	fxt_order_key *key;
 	fxt_order_glance *glance;       /* the caller sets it; may be NULL */

@@ -31,6 +31,7 @@ void fxt_reader_free(struct fxt_reader *r)
 {
 	fxt_tables_free(r);
 	fxt_symbols_free(r->symbols);
+	fxt_free_forms(r);
 }
 
 void fxt_reader_go_on(struct fxt_reader *r, const void *data, uint64_t size)
@@ -47,6 +48,7 @@ void fxt_fault(struct fxt_decoder *d, enum fxt_fault fault, uint64_t offset, con
 	char detail[160];
 	va_list ap;
 
+	r->faults++;
 	if (fxt_fault_severity[fault] == FXT_STRUCTURAL)
 		d->rec->damaged = true;
 	if (r->muted)
@@ -62,12 +64,6 @@ void fxt_fault(struct fxt_decoder *d, enum fxt_fault fault, uint64_t offset, con
 	}
 	if (r->on_fault)
 		r->on_fault(r->fault_context, fault, offset, detail);
-}
-
-uint64_t fxt_record_size_words(uint64_t header)
-{
-	return fxt_get_record_type(header) == FXT_RECORD_LARGE ? fxt_get_large_words(header)
-							       : fxt_get_record_words(header);
 }
 
 /* Clears all that a decoder may leave unset. The arguments stay as they were, because they are most of
@@ -104,9 +100,19 @@ static bool stopped(struct fxt_reader *r, enum fxt_stop why)
 	return false;
 }
 
+/* Decodes the event at rec->offset, whose form is not known. Remembers the form if the event has no fault. */
+static void read_event(struct fxt_decoder *d)
+{
+	uint64_t faults = d->r->faults;
+
+	fxt_read_event(d);
+	if (d->rec->known && d->r->faults == faults)
+		fxt_learn_form(d->r, d->rec);
+}
+
 bool fxt_reader_next(struct fxt_reader *r, struct fxt_record *rec)
 {
-	uint64_t header;
+	uint64_t header, words;
 	struct fxt_decoder d;
 
 	if (r->stop != FXT_STOP_NONE)
@@ -116,15 +122,21 @@ bool fxt_reader_next(struct fxt_reader *r, struct fxt_record *rec)
 	if (r->size - r->at < FXT_WORD_BYTES)
 		return stopped(r, FXT_STOP_TORN);
 	header = fxt_word(r, r->at);
-	clear(r, rec, r->at, header);
-	if (rec->words == 0)
+	words = fxt_record_size_words(header);
+	if (words == 0)
 		return stopped(r, FXT_STOP_SIZE_ZERO);
-	if (rec->words > (r->size - r->at) / FXT_WORD_BYTES)
+	if (words > (r->size - r->at) / FXT_WORD_BYTES)
 		return stopped(r, FXT_STOP_TORN);
-	d = (struct fxt_decoder){r, rec, r->at + FXT_WORD_BYTES, r->at + rec->words * FXT_WORD_BYTES};
-	fxt_read_record(&d);
-	r->damaged_records += rec->damaged;
-	r->at = d.end;
+	if (!fxt_read_known_event(r, r->at, header, r->provider, rec)) {
+		clear(r, rec, r->at, header);
+		d = (struct fxt_decoder){r, rec, r->at + FXT_WORD_BYTES, r->at + words * FXT_WORD_BYTES};
+		if (rec->type == FXT_RECORD_EVENT)
+			read_event(&d);
+		else
+			fxt_read_record(&d);
+		r->damaged_records += rec->damaged;
+	}
+	r->at += words * FXT_WORD_BYTES;
 	return true;
 }
 
@@ -147,13 +159,15 @@ bool fxt_reader_event_at(struct fxt_reader *r, uint64_t offset, struct fxt_provi
 	struct fxt_provider *current = r->provider;
 	struct fxt_decoder d = {r, rec, offset + FXT_WORD_BYTES, 0};
 
+	if (fxt_read_known_event(r, offset, header, p, rec))
+		return true;
 	clear(r, rec, offset, header);
 	d.end = offset + rec->words * FXT_WORD_BYTES;
 	if (rec->type != FXT_RECORD_EVENT)
 		return false;
 	r->provider = rec->provider = p;
 	r->muted = true;
-	fxt_read_event(&d);
+	read_event(&d);
 	r->muted = false;
 	r->provider = current;
 	return true;
@@ -183,24 +197,12 @@ struct fxt_provider *fxt_reader_provider_at(struct fxt_reader *r, uint64_t offse
 	return fxt_provider_of(r, (uint32_t)fxt_get_provider_id(header));
 }
 
-uint64_t fxt_ns(const struct fxt_provider *p, uint64_t ticks)
-{
-	if (p->ticks_per_second == 1000000000)
-		return ticks;
-	return (uint64_t)((unsigned __int128)ticks * 1000000000 / p->ticks_per_second);
-}
-
-uint64_t fxt_commit_ticks(const struct fxt_record *rec)
-{
-	if (rec->subtype == FXT_EVENT_DURATION_COMPLETE && rec->has_extra && rec->extra > rec->ticks)
-		return rec->extra;
-	return rec->ticks;
-}
-
-const struct fxt_argument *fxt_argument(const struct fxt_record *rec, const char *name)
+const struct fxt_argument *fxt_argument_named(const struct fxt_record *rec, const char *name, size_t bytes)
 {
 	for (unsigned i = 0; i < rec->arg_count; i++) {
-		if (fxt_text_is(&rec->args[i].name, name))
+		const struct fxt_text *other = &rec->args[i].name;
+
+		if (other->bytes == bytes && memcmp(other->text, name, bytes) == 0)
 			return &rec->args[i];
 	}
 	return NULL;
@@ -245,9 +247,4 @@ const struct fxt_text *fxt_argument_text(const struct fxt_record *rec, const cha
 struct fxt_text fxt_text_of(const char *text)
 {
 	return (struct fxt_text){.text = text, .bytes = (uint32_t)strlen(text)};
-}
-
-bool fxt_text_equal(const struct fxt_text *a, const struct fxt_text *b)
-{
-	return a->bytes == b->bytes && memcmp(a->text, b->text, a->bytes) == 0;
 }

@@ -14,7 +14,8 @@
  *     fxt_reader_free(&r);
  *
  * reader.c walks from record to record. reader_records.c decodes each type of record, reader_atoms.c the
- * strings, threads and arguments within one. reader_tables.c keeps providers and threads, reader_strings.c
+ * strings, threads and arguments within one; reader_forms.c is the short way for events that are like earlier
+ * ones. reader_tables.c keeps providers and threads, reader_strings.c
  * their strings, reader_numbers.c numbers that were used again, and reader_skim.c goes quickly past events of
  * a known form.
  */
@@ -150,13 +151,19 @@ struct fxt_record {
 	struct fxt_text name;
 	uint64_t blob_bytes;            /* blob, large blob */
 	const unsigned char *blob;      /* their bytes */
-	unsigned arg_count;
-	struct fxt_argument args[FXT_MAX_ARGS];
 	bool has_extra;
 	uint64_t extra;                 /* event: counter id, end time, correlation id */
 	/* event: zero words follow its last member, which the format allows */
 	bool appended_zeros;
+	unsigned arg_count;
+	struct fxt_argument args[FXT_MAX_ARGS];         /* last, because most of them are not used */
 };
+
+/* Copies a record without the arguments that it does not have. */
+static inline void fxt_record_copy(struct fxt_record *to, const struct fxt_record *from)
+{
+	memcpy(to, from, offsetof(struct fxt_record, args) + from->arg_count * sizeof(from->args[0]));
+}
 
 enum fxt_stop { FXT_STOP_NONE, FXT_STOP_END, FXT_STOP_TORN, FXT_STOP_SIZE_ZERO };
 
@@ -198,6 +205,8 @@ struct fxt_reader {
 	struct fxt_map again;
 	struct fxt_symbols *symbols;
 	struct fxt_string_pool *strings;
+	struct fxt_event_form *forms;   /* reader_forms.c; NULL: no event has a known form */
+	uint64_t faults;                /* how many were found so far, of any severity */
 };
 
 /* Begins to read `size` bytes at `data`, which have to stay until fxt_reader_free(). They need not be
@@ -301,13 +310,22 @@ static inline bool fxt_event_bounds_call(uint64_t type)
 }
 
 /* Returns how many words the record with this header has; 0 means that the header is invalid. */
-uint64_t fxt_record_size_words(uint64_t header);
+static inline uint64_t fxt_record_size_words(uint64_t header)
+{
+	return fxt_get_record_type(header) == FXT_RECORD_LARGE ? fxt_get_large_words(header)
+							       : fxt_get_record_words(header);
+}
 
 /* Returns the place of a thread in r->threads. A thread that no record has mentioned gets a place. */
 uint32_t fxt_thread_of(struct fxt_reader *r, uint64_t pid, uint64_t tid);
 
 /* Converts a time of the provider from ticks to nanoseconds. */
-uint64_t fxt_ns(const struct fxt_provider *p, uint64_t ticks);
+static inline uint64_t fxt_ns(const struct fxt_provider *p, uint64_t ticks)
+{
+	if (p->ticks_per_second == 1000000000)
+		return ticks;
+	return (uint64_t)((unsigned __int128)ticks * 1000000000 / p->ticks_per_second);
+}
 
 /* Returns the name that a kernel object record gave the thread, which has a place in r->threads; empty if
  * there is no such record. A record that does not say whose thread it is names all that have the id. */
@@ -336,10 +354,20 @@ uint64_t fxt_processes_of(const struct fxt_reader *r, uint64_t number);
 uint64_t fxt_thread_in(const struct fxt_reader *r, uint64_t process, uint64_t number);
 
 /* Returns when an event took effect, in ticks: the end of a complete event, the time of any other. */
-uint64_t fxt_commit_ticks(const struct fxt_record *rec);
+static inline uint64_t fxt_commit_ticks(const struct fxt_record *rec)
+{
+	return rec->subtype == FXT_EVENT_DURATION_COMPLETE && rec->has_extra && rec->extra > rec->ticks
+		       ? rec->extra
+		       : rec->ticks;
+}
 
-/* Returns the record's argument with this name, or NULL. */
-const struct fxt_argument *fxt_argument(const struct fxt_record *rec, const char *name);
+/* Returns the record's argument with this name, which has so many bytes, or NULL. */
+const struct fxt_argument *fxt_argument_named(const struct fxt_record *rec, const char *name, size_t bytes);
+/* The same. The compiler knows the length of a name that is a literal. */
+static inline const struct fxt_argument *fxt_argument(const struct fxt_record *rec, const char *name)
+{
+	return fxt_argument_named(rec, name, strlen(name));
+}
 
 /* Sets *value to an argument that is an integer of any width, a pointer, a koid or a bool. Returns false if
  * it is none of these, or if `a` is NULL. */
@@ -367,12 +395,19 @@ static inline bool fxt_text_is(const struct fxt_text *t, const char *text)
 
 	return t->bytes == bytes && memcmp(t->text, text, bytes) == 0;
 }
-bool fxt_text_equal(const struct fxt_text *a, const struct fxt_text *b);
+static inline bool fxt_text_equal(const struct fxt_text *a, const struct fxt_text *b)
+{
+	return a->bytes == b->bytes && memcmp(a->text, b->text, a->bytes) == 0;
+}
 
 /* -- Symbols: small numbers for strings, so that analyses compare and index by number ------------ */
 
 /* Returns the symbol of the text: from 1 up, and the same for the same bytes. */
-uint32_t fxt_symbol(struct fxt_reader *r, const struct fxt_text *t);
+uint32_t fxt_symbol_found(struct fxt_reader *r, const struct fxt_text *t);
+static inline uint32_t fxt_symbol(struct fxt_reader *r, const struct fxt_text *t)
+{
+	return t->symbol && *t->symbol ? *t->symbol : fxt_symbol_found(r, t);
+}
 struct fxt_text fxt_symbol_text(const struct fxt_reader *r, uint32_t symbol);
 /* Returns the largest symbol so far. */
 uint32_t fxt_symbol_count(const struct fxt_reader *r);

@@ -47,10 +47,27 @@ struct fxt_text fxt_read_string(struct fxt_decoder *d, uint64_t ref);
 uint32_t fxt_read_thread(struct fxt_decoder *d, uint64_t ref);
 void fxt_read_arguments(struct fxt_decoder *d, unsigned count);
 
-/* reader_records.c: decodes a record of any type. */
+/* reader_records.c: decodes a record of any type but an event. */
 void fxt_read_record(struct fxt_decoder *d);
 /* Decodes an event. */
 void fxt_read_event(struct fxt_decoder *d);
+
+/* reader_forms.c: decodes an event if its form is known and it is sound. Returns false, and may have changed
+ * `rec`, for any other record. */
+bool fxt_read_known_event(const struct fxt_reader *r, uint64_t offset, uint64_t header,
+			  struct fxt_provider *p, struct fxt_record *rec);
+/* Remembers the form of an event that was found to have no fault, if it has one. */
+void fxt_learn_form(struct fxt_reader *r, const struct fxt_record *rec);
+void fxt_free_forms(struct fxt_reader *r);
+
+/* Returns whether an argument with this header is as long as its string says and has that string in it. */
+static inline bool fxt_arg_has_text(uint64_t arg)
+{
+	uint64_t ref = fxt_get_arg_string(arg), bytes = fxt_get_string_ref_value(ref);
+
+	return fxt_get_string_ref_inline(ref) && bytes <= FXT_STRING_MAX_BYTES &&
+	       fxt_words_of(bytes) + 1 == fxt_get_arg_words(arg);
+}
 
 /* reader_tables.c: returns the provider with this id, and makes it if it is new. */
 struct fxt_provider *fxt_provider_of(struct fxt_reader *r, uint32_t id);
@@ -66,6 +83,9 @@ struct fxt_meanings *fxt_with_older(struct fxt_meanings *older, struct fxt_older
 const struct fxt_older *fxt_meaning_at(const struct fxt_meanings *older, uint64_t offset);
 void fxt_free_older(struct fxt_meanings *older);
 void fxt_register_thread(struct fxt_provider *p, unsigned index, uint32_t thread, uint64_t offset);
+/* Sets *thread to the thread that the index stands for now, and *since to the offset of its registration.
+ * Returns false if it stands for none. */
+bool fxt_latest_thread(const struct fxt_provider *p, unsigned index, uint32_t *thread, uint64_t *since);
 /* Sets *thread to the thread that the index stood for at `offset`. Returns false if it stood for none. */
 bool fxt_registered_thread(const struct fxt_provider *p, unsigned index, uint64_t offset, uint32_t *thread);
 void fxt_tables_free(struct fxt_reader *r);
@@ -76,6 +96,9 @@ struct fxt_text fxt_lasting_text(struct fxt_reader *r, const struct fxt_text *te
 /* reader_strings.c */
 void fxt_register_string(struct fxt_reader *r, struct fxt_provider *p, unsigned index, struct fxt_text text,
 			 uint64_t offset);
+/* Returns the string that the index stands for now, and sets *since to the offset of its registration. Its
+ * text is NULL if it stands for none. */
+struct fxt_text fxt_latest_string(const struct fxt_provider *p, unsigned index, uint64_t *since);
 /* Returns the string that the index stood for at `offset`; its text is NULL if it stood for none. */
 struct fxt_text fxt_registered_string(const struct fxt_provider *p, unsigned index, uint64_t offset);
 /* Returns the index by which an event at the end of the file can name the string that an event has as

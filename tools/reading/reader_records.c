@@ -306,6 +306,7 @@ static void read_large(struct fxt_decoder *d)
 	add_up(d);
 }
 
+/* An event is read by fxt_read_event(). */
 void fxt_read_record(struct fxt_decoder *d)
 {
 	switch (d->rec->type) {
@@ -313,7 +314,6 @@ void fxt_read_record(struct fxt_decoder *d)
 	case FXT_RECORD_INITIALIZATION: read_initialization(d); break;
 	case FXT_RECORD_STRING: read_string_record(d); break;
 	case FXT_RECORD_THREAD: read_thread_record(d); break;
-	case FXT_RECORD_EVENT: fxt_read_event(d); break;
 	case FXT_RECORD_BLOB: read_blob(d); break;
 	case FXT_RECORD_USERSPACE_OBJECT: read_userspace_object(d); break;
 	case FXT_RECORD_KERNEL_OBJECT: read_kernel_object(d); break;

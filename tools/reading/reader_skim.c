@@ -116,15 +116,6 @@ void fxt_skims_tell(struct fxt_skims *s)
 		tell(s, &s->forms[i]);
 }
 
-/* Returns whether an argument with this header is as long as its string says and has that string in it. */
-static inline bool has_inline_string(uint64_t arg)
-{
-	uint64_t ref = fxt_get_arg_string(arg), bytes = fxt_get_string_ref_value(ref);
-
-	return fxt_get_string_ref_inline(ref) && bytes <= FXT_STRING_MAX_BYTES &&
-	       fxt_words_of(bytes) + 1 == fxt_get_arg_words(arg);
-}
-
 bool fxt_reader_remember(const struct fxt_reader *r, struct fxt_skims *s, const struct fxt_form *form)
 {
 	unsigned count = (unsigned)fxt_get_event_args(form->header);
@@ -137,7 +128,7 @@ bool fxt_reader_remember(const struct fxt_reader *r, struct fxt_skims *s, const 
 		uint64_t arg = fxt_word(r, at);
 
 		if (fxt_get_string_ref_inline(fxt_get_arg_name(arg)) ||
-		    (fxt_get_arg_type(arg) == FXT_ARG_STRING && !has_inline_string(arg)))
+		    (fxt_get_arg_type(arg) == FXT_ARG_STRING && !fxt_arg_has_text(arg)))
 			return false;
 		found.args[i] = (uint32_t)arg;
 		at += fxt_get_arg_words(arg) * FXT_WORD_BYTES;
@@ -171,7 +162,7 @@ static inline bool is_of_form(const struct fxt_form *form, const unsigned char *
 		uint64_t arg = word_of(at);
 
 		if ((uint32_t)arg != form->args[i] ||
-		    (fxt_get_arg_type(arg) == FXT_ARG_STRING && !has_inline_string(arg)))
+		    (fxt_get_arg_type(arg) == FXT_ARG_STRING && !fxt_arg_has_text(arg)))
 			return false;
 		at += fxt_get_arg_words(form->args[i]) * FXT_WORD_BYTES;
 	}

@@ -388,21 +388,29 @@ void fxt_register_string(struct fxt_reader *r, struct fxt_provider *p, unsigned 
 	*place = page->count == PAGE && !page->has_changed ? shared(r->strings, page) : page;
 }
 
-struct fxt_text fxt_registered_string(const struct fxt_provider *p, unsigned index, uint64_t offset)
+struct fxt_text fxt_latest_string(const struct fxt_provider *p, unsigned index, uint64_t *since)
 {
 	const struct fxt_string_page *page = page_of(p, index);
 	unsigned at = index & (PAGE - 1);
 	struct fxt_string_entry *e = page ? page->strings[at] : NULL;
 	const struct fxt_few_string *few = few_at(p, index);
-	const struct fxt_slot *slot;
-	const struct fxt_older *older;
 
 	e = few ? few->string : e;
 	if (!e)
 		return (struct fxt_text){0};
-	if (few ? few->offset <= offset
-		: page->distances[at] != FAR && offset_of(p, page, at) <= offset)
-		return (struct fxt_text){.text = e->text, .bytes = e->bytes, .symbol = &e->symbol};
+	*since = few ? few->offset : page->distances[at] != FAR ? offset_of(p, page, at) : UINT64_MAX;
+	return (struct fxt_text){.text = e->text, .bytes = e->bytes, .symbol = &e->symbol};
+}
+
+struct fxt_text fxt_registered_string(const struct fxt_provider *p, unsigned index, uint64_t offset)
+{
+	uint64_t since = 0;
+	struct fxt_text latest = fxt_latest_string(p, index, &since);
+	const struct fxt_slot *slot;
+	const struct fxt_older *older;
+
+	if (since <= offset)
+		return latest;
 	slot = fxt_map_find(&p->older_strings, index, 0);
 	older = slot ? fxt_meaning_at((struct fxt_meanings *)(uintptr_t)slot->value[0], offset) : NULL;
 	return older ? (struct fxt_text){.text = older->text, .bytes = older->value} : (struct fxt_text){0};

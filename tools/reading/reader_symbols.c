@@ -37,13 +37,11 @@ void fxt_symbols_free(struct fxt_symbols *s)
 	free(s);
 }
 
-uint32_t fxt_symbol(struct fxt_reader *r, const struct fxt_text *t)
+uint32_t fxt_symbol_found(struct fxt_reader *r, const struct fxt_text *t)
 {
 	struct fxt_symbols *s = r->symbols;
 	struct symbol *found;
 
-	if (t->symbol && *t->symbol)
-		return *t->symbol;
 	HASH_FIND(hh, s->by_text, t->text, t->bytes, found);
 	if (!found) {
 		found = fxt_alloc(1, sizeof(*found));

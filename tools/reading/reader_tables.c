@@ -119,13 +119,31 @@ void fxt_register_thread(struct fxt_provider *p, unsigned index, uint32_t thread
 	e->thread = thread;
 }
 
-bool fxt_registered_thread(const struct fxt_provider *p, unsigned index, uint64_t offset, uint32_t *thread)
+static const struct fxt_thread_entry *thread_at(const struct fxt_provider *p, unsigned index)
 {
 	const struct fxt_thread_entry *e =
 		p->thread_count ? thread_place(p->threads, p->thread_capacity, index) : NULL;
+
+	return e && e->index ? e : NULL;
+}
+
+bool fxt_latest_thread(const struct fxt_provider *p, unsigned index, uint32_t *thread, uint64_t *since)
+{
+	const struct fxt_thread_entry *e = thread_at(p, index);
+
+	if (!e)
+		return false;
+	*thread = e->thread;
+	*since = e->offset;
+	return true;
+}
+
+bool fxt_registered_thread(const struct fxt_provider *p, unsigned index, uint64_t offset, uint32_t *thread)
+{
+	const struct fxt_thread_entry *e = thread_at(p, index);
 	const struct fxt_older *older;
 
-	if (!e || !e->index)
+	if (!e)
 		return false;
 	*thread = e->thread;
 	if (e->offset <= offset)
@@ -206,6 +224,7 @@ void fxt_reader_forget(struct fxt_reader *r, struct fxt_provider *p)
 {
 	fxt_forget_strings(r, p);
 	free_threads(p);
+	p->generation++;
 	p->threads = NULL;
 	p->thread_count = p->thread_capacity = 0;
 }

@@ -23,67 +23,75 @@
 
 enum test { HAS, IS };
 
+#define CALL(name) {.text = (name), .bytes = sizeof(name) - 1}
+
 /* Arguments by which a call promises not to wait: the argument has a certain bit, or is a certain number. */
 static const struct promise {
-	const char *call, *argument;
+	struct fxt_text call;
+	const char *argument;
 	enum test test;
 	uint64_t value;
 } promises[] = {
-	{"wait3", "options", HAS, WNOHANG},
-	{"wait4", "options", HAS, WNOHANG},
-	{"waitpid", "options", HAS, WNOHANG},
-	{"waitid", "options", HAS, WNOHANG},
-	{"recv", "flags", HAS, MSG_DONTWAIT},
-	{"recvfrom", "flags", HAS, MSG_DONTWAIT},
-	{"recvmsg", "flags", HAS, MSG_DONTWAIT},
-	{"recvmmsg", "flags", HAS, MSG_DONTWAIT},
-	{"send", "flags", HAS, MSG_DONTWAIT},
-	{"sendto", "flags", HAS, MSG_DONTWAIT},
-	{"sendmsg", "flags", HAS, MSG_DONTWAIT},
-	{"sendmmsg", "flags", HAS, MSG_DONTWAIT},
-	{"preadv2", "flags", HAS, RWF_NOWAIT},
-	{"pwritev2", "flags", HAS, RWF_NOWAIT},
-	{"tee", "flags", HAS, SPLICE_F_NONBLOCK},
-	{"vmsplice", "flags", HAS, SPLICE_F_NONBLOCK},
-	{"msgsnd", "msgflg", HAS, IPC_NOWAIT},
-	{"msgrcv", "msgflg", HAS, IPC_NOWAIT},
-	{"getrandom", "flags", HAS, GRND_NONBLOCK},
-	{"flock", "operation", HAS, LOCK_NB},
-	{"flock", "operation", IS, LOCK_UN},
-	{"lockf", "op", IS, F_TLOCK},
-	{"lockf", "op", IS, F_TEST},
-	{"lockf", "op", IS, F_ULOCK},
-	{"fcntl", "cmd", IS, F_DUPFD},
-	{"fcntl", "cmd", IS, F_DUPFD_CLOEXEC},
-	{"fcntl", "cmd", IS, F_GETFD},
-	{"fcntl", "cmd", IS, F_SETFD},
-	{"fcntl", "cmd", IS, F_GETFL},
-	{"fcntl", "cmd", IS, F_SETFL},
-	{"ioctl", "request", IS, FIONBIO},
-	{"ioctl", "request", IS, FIONREAD},
-	{"ioctl", "request", IS, FIOCLEX},
-	{"ioctl", "request", IS, FIONCLEX},
-	{"poll", "timeout", IS, 0},
-	{"ppoll", "tmo_p", IS, 0},
-	{"select", "timeout", IS, 0},
-	{"pselect", "timeout", IS, 0},
-	{"epoll_wait", "timeout", IS, 0},
-	{"epoll_pwait", "timeout", IS, 0},
-	{"epoll_pwait2", "timeout", IS, 0},
-	{"sigtimedwait", "timeout", IS, 0},
-	{"aio_suspend", "timeout", IS, 0},
-	{"semtimedop", "timeout", IS, 0},
-	{"futex_wait", "timeout", IS, 0},
+	{CALL("wait3"), "options", HAS, WNOHANG},
+	{CALL("wait4"), "options", HAS, WNOHANG},
+	{CALL("waitpid"), "options", HAS, WNOHANG},
+	{CALL("waitid"), "options", HAS, WNOHANG},
+	{CALL("recv"), "flags", HAS, MSG_DONTWAIT},
+	{CALL("recvfrom"), "flags", HAS, MSG_DONTWAIT},
+	{CALL("recvmsg"), "flags", HAS, MSG_DONTWAIT},
+	{CALL("recvmmsg"), "flags", HAS, MSG_DONTWAIT},
+	{CALL("send"), "flags", HAS, MSG_DONTWAIT},
+	{CALL("sendto"), "flags", HAS, MSG_DONTWAIT},
+	{CALL("sendmsg"), "flags", HAS, MSG_DONTWAIT},
+	{CALL("sendmmsg"), "flags", HAS, MSG_DONTWAIT},
+	{CALL("preadv2"), "flags", HAS, RWF_NOWAIT},
+	{CALL("pwritev2"), "flags", HAS, RWF_NOWAIT},
+	{CALL("tee"), "flags", HAS, SPLICE_F_NONBLOCK},
+	{CALL("vmsplice"), "flags", HAS, SPLICE_F_NONBLOCK},
+	{CALL("msgsnd"), "msgflg", HAS, IPC_NOWAIT},
+	{CALL("msgrcv"), "msgflg", HAS, IPC_NOWAIT},
+	{CALL("getrandom"), "flags", HAS, GRND_NONBLOCK},
+	{CALL("flock"), "operation", HAS, LOCK_NB},
+	{CALL("flock"), "operation", IS, LOCK_UN},
+	{CALL("lockf"), "op", IS, F_TLOCK},
+	{CALL("lockf"), "op", IS, F_TEST},
+	{CALL("lockf"), "op", IS, F_ULOCK},
+	{CALL("fcntl"), "cmd", IS, F_DUPFD},
+	{CALL("fcntl"), "cmd", IS, F_DUPFD_CLOEXEC},
+	{CALL("fcntl"), "cmd", IS, F_GETFD},
+	{CALL("fcntl"), "cmd", IS, F_SETFD},
+	{CALL("fcntl"), "cmd", IS, F_GETFL},
+	{CALL("fcntl"), "cmd", IS, F_SETFL},
+	{CALL("ioctl"), "request", IS, FIONBIO},
+	{CALL("ioctl"), "request", IS, FIONREAD},
+	{CALL("ioctl"), "request", IS, FIOCLEX},
+	{CALL("ioctl"), "request", IS, FIONCLEX},
+	{CALL("poll"), "timeout", IS, 0},
+	{CALL("ppoll"), "tmo_p", IS, 0},
+	{CALL("select"), "timeout", IS, 0},
+	{CALL("pselect"), "timeout", IS, 0},
+	{CALL("epoll_wait"), "timeout", IS, 0},
+	{CALL("epoll_pwait"), "timeout", IS, 0},
+	{CALL("epoll_pwait2"), "timeout", IS, 0},
+	{CALL("sigtimedwait"), "timeout", IS, 0},
+	{CALL("aio_suspend"), "timeout", IS, 0},
+	{CALL("semtimedop"), "timeout", IS, 0},
+	{CALL("futex_wait"), "timeout", IS, 0},
 };
+
+/* No name of these is longer: "epoll_pwait2". */
+enum { LONGEST = 12 };
 
 static bool promises_not_to(const struct fxt_record *rec)
 {
 	uint64_t value;
 
+	if (rec->name.bytes > LONGEST)
+		return false;
 	for (size_t i = 0; i < sizeof(promises) / sizeof(promises[0]); i++) {
 		const struct promise *p = &promises[i];
 
-		if (!fxt_text_is(&rec->name, p->call) ||
+		if (!fxt_text_equal(&rec->name, &p->call) ||
 		    !fxt_argument_u64(fxt_argument(rec, p->argument), &value))
 			continue;
 		if (p->test == IS ? value == p->value : value & p->value)

@@ -85,17 +85,14 @@ static bool changes_descriptors(const struct fxt_role *role)
 	return role->family == FXT_FAMILY_FD && role->effect < FXT_EFFECT_READ;
 }
 
-/* The key of the second pass, which takes finished calls of the heap and of files: see fxt_heaps_take() and
- * fxt_files_take(). Whatever categories were asked for, it also takes what says which descriptors a process
- * began with and what became of them. */
-static bool key_of(void *context, const struct fxt_record *rec, uint64_t *key_ns)
+/* Sets the key of the second pass for an event with this role. The pass takes finished calls of the heap
+ * and of files: see fxt_heaps_take() and fxt_files_take(). Whatever categories were asked for, it also takes
+ * what says which descriptors a process began with and what became of them. */
+static bool key_with(struct fxt_report *report, const struct fxt_record *rec, const struct fxt_role *role,
+		     uint64_t *key_ns)
 {
-	struct fxt_report *report = context;
-	const struct fxt_role *role;
 	bool at_start;
 
-	if (!rec->known || rec->damaged)
-		return false;
 	if (fxt_fd_images_want(&report->files.images, rec, key_ns))
 		return true;
 	if (fxt_gap_ends(rec)) {
@@ -108,7 +105,6 @@ static bool key_of(void *context, const struct fxt_record *rec, uint64_t *key_ns
 	}
 	if (rec->subtype != FXT_EVENT_DURATION_COMPLETE || rec->extra < rec->ticks)
 		return false;
-	role = fxt_role_of(&report->roles, report->r, rec);
 	if (!role || role->family == FXT_FAMILY_WAIT ||
 	    !(changes_descriptors(role) || is_chosen(report, rec)))
 		return false;
@@ -117,11 +113,19 @@ static bool key_of(void *context, const struct fxt_record *rec, uint64_t *key_ns
 	return true;
 }
 
+static bool key_of(void *context, const struct fxt_record *rec, uint64_t *key_ns)
+{
+	struct fxt_report *report = context;
+
+	return rec->known && !rec->damaged &&
+	       key_with(report, rec, fxt_role_of(&report->roles, report->r, rec), key_ns);
+}
+
 /* Takes how long a call took, without those within it. */
-static void take_duration(struct fxt_report *report, const struct fxt_record *rec, uint64_t duration_ns)
+static void take_duration(struct fxt_report *report, const struct fxt_record *rec,
+			  const struct fxt_role *role, uint64_t duration_ns)
 {
 	uint32_t category = fxt_symbol(report->r, &rec->category), name = fxt_symbol(report->r, &rec->name);
-	const struct fxt_role *role = fxt_role_of(&report->roles, report->r, rec);
 	uint32_t stack = fxt_call_stack_of(&report->who->stacks, rec);
 
 	fxt_calls_take(&report->calls, category, name, duration_ns);
@@ -141,10 +145,11 @@ static void take_duration(struct fxt_report *report, const struct fxt_record *re
 	}
 }
 
-static void take_call(struct fxt_report *report, const struct fxt_record *rec)
+/* Takes a finished call. `later` says that the third pass takes it too, which knows what lies within it. */
+static void take_call(struct fxt_report *report, const struct fxt_record *rec, const struct fxt_role *role,
+		      bool later)
 {
-	uint64_t duration_ns = fxt_ns(rec->provider, rec->extra) - fxt_ns(rec->provider, rec->ticks), key_ns;
-	const struct fxt_role *role;
+	uint64_t duration_ns = fxt_ns(rec->provider, rec->extra) - fxt_ns(rec->provider, rec->ticks);
 
 	if (rec->extra < rec->ticks)
 		return;
@@ -156,10 +161,8 @@ static void take_call(struct fxt_report *report, const struct fxt_record *rec)
 	}
 	fxt_failures_take(&report->failures, report->r, &report->who->stacks, rec);
 	fxt_lock_orders_take(&report->lock_orders, report->r, rec);
-	/* What lies within a call is known in the third pass only. */
-	if (!end_of(report, rec, &key_ns))
-		take_duration(report, rec, duration_ns);
-	role = fxt_role_of(&report->roles, report->r, rec);
+	if (!later)
+		take_duration(report, rec, role, duration_ns);
 	fxt_repeats_take(&report->repeats, report->r, rec, role, fxt_says_no_wait(rec));
 	if (role && (role->effect == FXT_EFFECT_ALLOC || role->effect == FXT_EFFECT_REALLOC))
 		fxt_heap_stacks_see(&report->heap_stacks, report->r, rec);
@@ -178,16 +181,22 @@ static void take_maker(struct fxt_report *report, const struct fxt_record *rec)
 
 static void take_event(struct fxt_report *report, const struct fxt_record *rec)
 {
+	/* Other events have no role, and their names may be many. */
+	const struct fxt_role *role = rec->subtype == FXT_EVENT_DURATION_COMPLETE
+					      ? fxt_role_of(&report->roles, report->r, rec)
+					      : NULL;
 	struct fxt_call_in_progress begun;
 	uint64_t key_ns;
+	bool later;
 
 	fxt_gaps_take(&report->gaps, rec);
 	fxt_budget_steps_take(&report->budget, report->r, rec);
 	fxt_unseen_take(&report->unseen, report->r, rec);
 	fxt_left_out_take(&report->left_out, report->r, rec);
-	if (end_of(report, rec, &key_ns))
+	later = end_of(report, rec, &key_ns);
+	if (later)
 		fxt_order_add(&report->ends, rec, key_ns);
-	if (key_of(report, rec, &key_ns))
+	if (key_with(report, rec, role, &key_ns))
 		fxt_order_add(&report->order, rec, key_ns);
 	fxt_fd_lives_take(&report->files.lives, rec);
 	if (!is_chosen(report, rec))
@@ -201,7 +210,7 @@ static void take_event(struct fxt_report *report, const struct fxt_record *rec)
 		break;
 	case FXT_EVENT_DURATION_COMPLETE:
 		fxt_calls_in_progress_complete(&report->open, report->r, rec);
-		take_call(report, rec);
+		take_call(report, rec, role, later);
 		break;
 	case FXT_EVENT_INSTANT:
 		if (is_call(rec))
@@ -239,14 +248,15 @@ static void take_cut(struct fxt_report *report, const struct fxt_record *end)
 	struct fxt_record call;
 	struct fxt_slot *s;
 	uint64_t key_ns;
-	bool fresh;
+	bool fresh, later;
 
 	if (!is_chosen(report, end) || !fxt_calls_in_progress_end(&report->open, end, &begun))
 		return;
 	fxt_calls_in_progress_as_complete(&begun, report->r, end->ticks, &call);
 	fxt_threads_seen(&report->threads, report->r, &call);
-	take_call(report, &call);
-	if (!end_of(report, &call, &key_ns))
+	later = end_of(report, &call, &key_ns);
+	take_call(report, &call, fxt_role_of(&report->roles, report->r, &call), later);
+	if (!later)
 		return;
 	s = fxt_map_put(&report->cut, end->offset, 0, &fresh);
 	s->value[0] = begun.offset;
@@ -330,14 +340,13 @@ static void replay(struct fxt_report *report)
 	fxt_fd_lives_sort(&report->files.lives);
 	fxt_order_begin(&report->order, report->r, key_of, report);
 	while (fxt_order_next(&report->order, &rec)) {
-		const struct fxt_role *role;
+		const struct fxt_role *role = fxt_role_of(&report->roles, report->r, &rec);
 		uint64_t key_ns;
 
-		key_of(report, &rec, &key_ns);
+		key_with(report, &rec, role, &key_ns);
 		forget_until(report, key_ns);
 		while (fxt_fd_lives_next(&report->files.lives, report->r, key_ns, &begin))
 			fxt_file_table_begin(&report->files, report->r, &begin);
-		role = fxt_role_of(&report->roles, report->r, &rec);
 		if (fxt_fd_images_want(&report->files.images, &rec, &key_ns)) {
 			fxt_fd_images_take(&report->files.images, report->r, &rec);
 		} else if (fxt_heap_stacks_want(&rec)) {
@@ -367,7 +376,7 @@ static void charge(struct fxt_report *report, struct fxt_kept_wait wait)
 	role = fxt_role_of(&report->roles, report->r, &rec);
 	if (wait.kept_ns)
 		fxt_threads_kept(&report->threads, report->r, &rec, role, wait.kept_ns);
-	take_duration(report, &rec, wait.alone_ns - wait.kept_ns);
+	take_duration(report, &rec, role, wait.alone_ns - wait.kept_ns);
 }
 
 static void replay_ends(struct fxt_report *report)
@@ -406,7 +415,7 @@ static void replay_ends(struct fxt_report *report)
 		if (role && role->family == FXT_FAMILY_WAIT && !did_not_wait && !is_cut)
 			fxt_kept_wait(&report->kept, report->r, &rec, alone_ns);
 		else
-			take_duration(report, &rec, alone_ns);
+			take_duration(report, &rec, role, alone_ns);
 		if (role && role->family == FXT_FAMILY_WAIT && !did_not_wait)
 			fxt_contention_order(&report->contention, report->r, &report->who->stacks, &rec);
 		fxt_chains_call(&report->chains, report->r, &rec, role, did_not_wait ? 0 : alone_ns);
@@ -429,6 +438,7 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 	*report = (struct fxt_report){.options = *options, .r = r, .ends.glance = may_end};
 	report->who = fxt_alloc(1, sizeof(*report->who));
 	report->chains.kept = &report->kept;
+	report->chains.extents = &report->extents;
 	report->heaps.by_stack = &report->heap_stacks;
 	report->heaps.stacks = &report->who->stacks;
 	fxt_objects_read(&report->objects, r->data, r->size);
@@ -439,6 +449,8 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 		fxt_wall_clock_take(&report->wall_clock, r, &rec);
 		if (!rec.known || rec.damaged)
 			continue;
+		if (rec.type == FXT_RECORD_EVENT)
+			fxt_extents_take(&report->extents, &rec);
 		/* Other tracers have providers of their own for what the kernel told. */
 		if (fxt_provider_is_kernel(rec.provider) || rec.type == FXT_RECORD_SCHEDULING) {
 			take_kernel(report, &rec);

@@ -28,6 +28,7 @@
 #include "tools/common/histogram.h"
 #include "no_wait.h"
 #include "tools/analysis/objects.h"
+#include "tools/reading/extents.h"
 #include "tools/reading/order.h"
 #include "tools/analysis/overview.h"
 #include "tools/analysis/processor_time.h"
@@ -438,6 +439,7 @@ struct fxt_report {
 	/* `order` has events by the time at which they take effect, `ends` calls and flows by that of
 	 * their ends. */
 	struct fxt_order order, ends;
+	struct fxt_extents extents;     /* of all events */
 	/* The calls in `ends` that an exec cut: offset of the end that the join made -> offset of the
 	 * begin, and the index of its provider. */
 	struct fxt_map cut;

@@ -341,7 +341,7 @@ static void find_meanwhiles(const struct fxt_chains *c, struct fxt_reader *r,
 		}
 	}
 	if (count)
-		fxt_meanwhile_find(r, list, count);
+		fxt_meanwhile_find(r, c->extents, list, count);
 	free(list);
 }
 

@@ -19,6 +19,7 @@
 #include "tools/analysis/nesting.h"
 #include "tools/analysis/objects.h"
 #include "tools/common/map.h"
+#include "tools/reading/extents.h"
 #include "tools/reading/reader.h"
 
 /* The calls and functions that a thread was in during a stretch of time, and at its end
@@ -83,7 +84,9 @@ struct fxt_chains {
 	struct fxt_map by_likeness;
 	struct fxt_chain_thread *threads;
 	size_t thread_count, thread_capacity;
-	const struct fxt_kept_times *kept; /* who was kept by the recording; it belongs to the caller */
+	/* These belong to the caller. */
+	const struct fxt_kept_times *kept;      /* who was kept by the recording */
+	const struct fxt_extents *extents;      /* all events */
 };
 
 /* Takes a finished call, in the order of ends. It may have waited for so long; 0: it cannot have waited. */
@@ -105,9 +108,10 @@ void fxt_chains_free(struct fxt_chains *c);
 char *fxt_chains_object(const struct fxt_chain_link *link, const struct fxt_objects *objects,
 			struct fxt_reader *r);
 
-/* Reads the trace once more, and sets what these threads did. The caller has set thread, from_ns and
- * to_ns. */
-void fxt_meanwhile_find(struct fxt_reader *r, struct fxt_meanwhile *const *list, size_t count);
+/* Reads the extents of these threads once more, and sets what they did. The caller has set thread, from_ns
+ * and to_ns. */
+void fxt_meanwhile_find(struct fxt_reader *r, const struct fxt_extents *extents,
+			struct fxt_meanwhile *const *list, size_t count);
 void fxt_meanwhile_free(struct fxt_meanwhile *m);
 
 #endif

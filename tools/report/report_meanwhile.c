@@ -1,4 +1,5 @@
-/* fxt report: finds what threads did in certain stretches of time, by one more walk through the file. See
+/* fxt report: finds what threads did in certain stretches of time, by one more walk through their
+ * extents. See
  * report_chains.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -74,6 +75,11 @@ static void take(const struct search *search, const struct fxt_record *rec)
 	}
 }
 
+static bool is_searched(const struct search *search, uint32_t thread)
+{
+	return thread < search->threads && search->first[thread] < search->count;
+}
+
 /* Returns whether the event may matter, before all of it is decoded. */
 static bool may_matter(const struct search *search, uint64_t at, uint64_t header,
 		       const struct fxt_provider *p)
@@ -87,26 +93,36 @@ static bool may_matter(const struct search *search, uint64_t at, uint64_t header
 		return false;
 	if (ref == 0)
 		return true;
-	return fxt_registered_thread(p, ref, at, &thread) && thread < search->threads &&
-	       search->first[thread] < search->count;
+	return fxt_registered_thread(p, ref, at, &thread) && is_searched(search, thread);
 }
 
-static void walk(const struct search *search)
+static void walk_extent(const struct search *search, const struct fxt_extent *extent)
 {
 	struct fxt_reader *r = search->r;
-	struct fxt_provider *p = r->providers[0];
+	struct fxt_provider *p = extent->provider;
 	struct fxt_record rec;
 
-	for (uint64_t at = 0, words; at < r->at; at += words * FXT_WORD_BYTES) {
+	for (uint64_t at = extent->at, words; at < extent->end; at += words * FXT_WORD_BYTES) {
 		uint64_t header = fxt_word(r, at);
 
 		words = fxt_record_size_words(header);
 		p = fxt_reader_provider_at(r, at, p);
 		if (!may_matter(search, at, header, p) || !fxt_reader_event_at(r, at, p, &rec) ||
-		    rec.damaged || rec.extra < rec.ticks || rec.thread >= search->threads ||
-		    search->first[rec.thread] == search->count || fxt_text_is(&rec.category, "agent"))
+		    rec.damaged || rec.extra < rec.ticks || !is_searched(search, rec.thread) ||
+		    fxt_text_is(&rec.category, "agent"))
 			continue;
 		take(search, &rec);
+	}
+}
+
+static void walk(const struct search *search, const struct fxt_extents *extents)
+{
+	for (size_t i = 0; i < extents->count; i++) {
+		const struct fxt_extent *extent = &extents->list[i];
+
+		if ((extent->is_mixed || is_searched(search, extent->thread)) &&
+		    fxt_extent_may_have(extent, search->from_ns, search->to_ns))
+			walk_extent(search, extent);
 	}
 }
 
@@ -146,7 +162,8 @@ static void finish(struct fxt_meanwhile *m)
 	fxt_nesting_free(&m->nesting);
 }
 
-void fxt_meanwhile_find(struct fxt_reader *r, struct fxt_meanwhile *const *list, size_t count)
+void fxt_meanwhile_find(struct fxt_reader *r, const struct fxt_extents *extents,
+			struct fxt_meanwhile *const *list, size_t count)
 {
 	struct search search = {.r = r, .count = count, .threads = r->thread_count, .from_ns = UINT64_MAX};
 
@@ -165,7 +182,7 @@ void fxt_meanwhile_find(struct fxt_reader *r, struct fxt_meanwhile *const *list,
 	qsort(search.list, count, sizeof(struct fxt_meanwhile *), by_thread);
 	for (size_t i = count; i > 0; i--)
 		search.first[search.list[i - 1]->thread] = i - 1;
-	walk(&search);
+	walk(&search, extents);
 	for (size_t i = 0; i < count; i++)
 		finish(search.list[i]);
 	free(search.list);

@@ -372,6 +372,7 @@ void fxt_report_free(struct fxt_report *report)
 	fxt_blocked_threads_free(&report->blocked);
 	fxt_order_free(&report->order);
 	fxt_order_free(&report->ends);
+	fxt_extents_free(&report->extents);
 	fxt_no_wait_free(&report->no_wait);
 	fxt_map_free(&report->cut);
 	fxt_ends_free(&report->process_ends);

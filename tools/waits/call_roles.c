@@ -68,10 +68,11 @@ const struct fxt_role *fxt_role_of(struct fxt_roles *roles, struct fxt_reader *r
 	uint32_t symbol = fxt_symbol(r, &rec->name);
 	const struct fxt_role *role;
 
-	roles->by_symbol = fxt_reach(roles->by_symbol, &roles->capacity, &roles->count, symbol,
-				     sizeof(struct fxt_role *));
-	if (!roles->by_symbol[symbol])
+	if (symbol >= roles->count || !roles->by_symbol[symbol]) {
+		roles->by_symbol = fxt_reach(roles->by_symbol, &roles->capacity, &roles->count, symbol,
+					     sizeof(struct fxt_role *));
 		roles->by_symbol[symbol] = find(&rec->name);
+	}
 	role = roles->by_symbol[symbol];
 	return role == &none || fxt_text_is(&rec->category, "function") ? NULL : role;
 }
