@@ -7,6 +7,7 @@
 
 #include <argp.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,6 +82,19 @@ static int trace_of_directory(const char *path)
 	return fxt_import_is(path) ? fxt_import_trace(path) : fxt_joined_directory(path);
 }
 
+/* A thread's stack is as large as RLIMIT_STACK says, where nobody says otherwise. That may be too little, and
+ * the usual 8 MiB are too much for a user whose data is limited (ulimit -d). */
+static void limit_stacks(void)
+{
+	const size_t bytes = 512 << 10;
+	pthread_attr_t attributes;
+
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, bytes);
+	pthread_setattr_default_np(&attributes);
+	pthread_attr_destroy(&attributes);
+}
+
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : NULL;
@@ -88,6 +102,7 @@ int main(int argc, char **argv)
 	/* Usage errors exit with 2, as those of grep and diff do, so that 1 means that something is
 	 * wrong with a file. */
 	argp_err_exit_status = 2;
+	limit_stacks();
 	atexit(fxt_stdout_at_exit);
 	fxt_trace_of_directory = trace_of_directory;
 	fxt_trace_told_apart = fxt_joined_file;

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "writer/apart.h"
+
 /* No process can have this number open, because the kernel's limit is lower. It is not -1, because some calls
  * give that a meaning of its own. */
 enum { NEVER_OPEN = INT32_MAX };
@@ -114,6 +116,16 @@ bool fxt_descriptor_give_up(void)
 	    give_up_trace(limit))
 		return true;
 	return give_up_counters(limit) || give_up_trace(limit);
+}
+
+void fxt_descriptor_part(void)
+{
+	rlim_t limit;
+
+	if (!may_move(&limit) || fxt_is_filtered() || fxt_is_alone())
+		return;
+	give_up_counters(RLIM_INFINITY);
+	give_up_trace(RLIM_INFINITY);
 }
 
 void fxt_descriptor_make_room(int number)

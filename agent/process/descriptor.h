@@ -57,6 +57,11 @@ FXT_COLD void fxt_descriptor_vacate(int fd);
  * and where nothing is recorded. Any context. */
 FXT_COLD bool fxt_descriptor_give_up(void);
 
+/* The calling thread is about to have a table of descriptors of its own. What would become of ours in one
+ * table would not become of them in the other, so both are given up. It does nothing where the process has no
+ * other thread, in the child of a vfork, and where nothing is recorded. Any context. */
+FXT_COLD void fxt_descriptor_part(void);
+
 /* So many numbers below one of the agent's are free as a rule. The kernel gives the lowest number that is
  * free, and a call takes two at most, so the program gets one of these before it would miss ours. */
 enum { FXT_DESCRIPTOR_ROOM = 8 };

@@ -345,8 +345,11 @@ static int by_number(void *how, unsigned first, unsigned last, int flags)
 /* Closes the range without ours: the part below it, and the part above it. */
 static int close_range_but_ours(close_range_fn *close_as, void *how, unsigned first, unsigned last, int flags)
 {
-	int ours = ours_within(first, last), result = 0;
+	int ours, result = 0;
 
+	if (flags & (int)CLOSE_RANGE_UNSHARE)
+		fxt_descriptor_part();
+	ours = ours_within(first, last);
 	if (!(flags & (int)CLOSE_RANGE_CLOEXEC))
 		fxt_stderr_closed(first, last);
 	/* Ours is closed on exec already. */

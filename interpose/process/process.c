@@ -10,6 +10,7 @@
 
 #include "agent/arrows/parent_links.h"
 #include "agent/arrows/shared.h"
+#include "agent/process/descriptor.h"
 #include "agent/process/follow.h"
 #include "agent/process/fork.h"
 #include "interpose/engine/interpose.h"
@@ -36,6 +37,21 @@ FXT_EXPORT pid_t __fork(void);
 	}
 #define FXT_NUMBER_getppid , PARENT_BY_NUMBER
 #define PARENT_BY_NUMBER(...) (call_->result = fxt_shared_parent((uint32_t)real_by_number(__VA_ARGS__)))
+
+/* PARTED: an INT, of a call by which the thread leaves what it shares with others. */
+#define FAILURE_PARTED FAILURE_INT
+#define RESULT_PARTED RESULT_INT
+#define CALLEE_PARTED , parting_
+#define AROUND_PARTED , PARTING
+#define PARTING(...) FXT_FIRST_DO(parting_, part(flags), __VA_ARGS__)
+#define FXT_NUMBER_unshare , UNSHARE_BY_NUMBER
+#define UNSHARE_BY_NUMBER(flags) (part(flags), (returned_)fxt_by_number_make(call_))
+
+static void part(int flags)
+{
+	if (flags & CLONE_FILES)
+		fxt_descriptor_part();
+}
 
 /* ENTERED: an INT, of a call by which the process enters another namespace. */
 #define FAILURE_ENTERED FAILURE_INT

@@ -6,6 +6,8 @@
  *	lost_connections closed COUNT		closes all numbers from 3 on by a system call that is not seen
  *	lost_connections shared COUNT		makes children that share its descriptors, and have memory of
  *						their own, in all ways; some close what they find
+ *	lost_connections apart COUNT		has threads that leave the table of descriptors, and close
+ *						and replace numbers in their own
  *	lost_connections asleep COUNT		makes children whose first call sleeps, and looks where
  *	lost_connections vforks COUNT		makes nearly all calls in children by vfork, which can ask the
  *						manager for nothing
@@ -144,6 +146,65 @@ static void share(void)
 	printf("%u children ended, %d descriptors more\n", ended, (int)(descriptors() - before));
 }
 
+/* -- Threads with a table of their own ------------------------------------------------------------- */
+
+/* Returns how many descriptors a listing of the thread's table has, without that of the listing. */
+static unsigned listed(void)
+{
+	DIR *directory = opendir("/proc/thread-self/fd");
+	unsigned count = 0;
+
+	while (readdir(directory))
+		count++;
+	closedir(directory);
+	return count - 3;
+}
+
+/* The agent's numbers are above a thousand, or above the limit. */
+static void *work_apart(void *unused)
+{
+	enum { FIRST = 990, PLACES = 40, MORE = 3 };
+	int fd, i;
+
+	switch (random_below(3)) {
+	case 0:
+		unshare(CLONE_FILES);
+		break;
+	case 1:
+		syscall(SYS_unshare, CLONE_FILES);
+		break;
+	default:
+		syscall(SYS_close_range, 100, ~0u, UNSHARE);
+		break;
+	}
+	make_calls(made + 100);
+	if (random_below(2))
+		syscall(SYS_close_range, 3, ~0u, 0);
+	fd = open("/dev/null", O_RDWR);
+	if (random_below(2))
+		for (i = 0; i < PLACES; i++)
+			dup2(fd, FIRST + i);
+	for (i = 0; i < MORE; i++)
+		fcntl(fd, F_DUPFD, (int)random_below(FIRST + PLACES));
+	make_calls(made + 100);
+	printf("first %d, listed %u\n", fd, listed());
+	return unused;
+}
+
+static void work_in_other_tables(void)
+{
+	enum { THREADS = 10 };
+	pthread_t thread;
+	int i;
+
+	for (i = 0; i < THREADS; i++) {
+		pthread_create(&thread, NULL, work_apart, NULL);
+		pthread_join(thread, NULL);
+		make_calls(made + 10);
+		printf("%d open, listed %u\n", open("/dev/null", O_RDWR), listed());
+	}
+}
+
 /* -- Children that sleep -------------------------------------------------------------------------- */
 
 /* Waits until a process is asleep, and returns the number of the system call in which it is. */
@@ -264,6 +325,8 @@ int main(int argc, char **argv)
 		unseen(SYS_close_range, 3, ~0u, 0);
 	else if (!strcmp(argv[1], "shared"))
 		share();
+	else if (!strcmp(argv[1], "apart"))
+		work_in_other_tables();
 	else if (!strcmp(argv[1], "vforks"))
 		make_calls_in_children(count);
 	else if (!strcmp(argv[1], "killed"))

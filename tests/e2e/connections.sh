@@ -47,7 +47,7 @@ if test "$(random_below 2)" = 1; then
 else
 	ulimit -n $((1100 + $(random_below 2000)))
 fi
-for what in duplicated closed shared asleep vforks; do
+for what in duplicated closed shared apart asleep vforks; do
 	count=$((1000 + $(random_below 60000)))
 	bare "$apps/lost_connections" $what $count >bare.out 2>bare.err
 	status=$?

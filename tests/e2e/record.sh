@@ -285,6 +285,36 @@ print(*("%(program)s %(processes)d %(reason)s" % one for one in json.load(open("
 FXT_FOLLOW=sh untraced sh -c "'$apps/alone'; true"
 same "not to be followed" /dev/null found
 
+# -- Little to live on ---------------------------------------------------------------------------------
+# What is too little for the trace is no reason for the command to fare otherwise.
+
+# little NAME LIMIT: the command makes its calls and ends, whatever fxt record has too little of.
+little()
+{
+	bash -c "ulimit $2; exec \"\$@\"" bash "$FXT" record -q -o little.fxt -- \
+		sh -c "'$apps/sequence' 20000; grep -i sigign /proc/self/status; exit 7" >found 2>err
+	is "$1: exit status" 7 $?
+	same "$1: output" bare found
+}
+sh -c "'$apps/sequence' 20000; grep -i sigign /proc/self/status" >bare
+# Less data than its threads would take if each had a stack of the usual size, and than what is read takes.
+for data in $((15500 + $(random_below 500))) $((16000 + $(random_below 500))); do
+	little "data ($data KiB)" "-d $data"
+	valid little.fxt
+	rm -f little.fxt
+done
+# A file that is smaller than the memory that the processes of a run share.
+little "size of files" "-f $((64 + $(random_below 512)))"
+rm -rf little.fxt .fxt-parts.*
+# Its own path, without /proc.
+if test "$(id -u)" = 0 && unshare -m true 2>/dev/null; then
+	unshare -m sh -c 'mount -t tmpfs none /proc && exec "$@"' sh \
+		env -u FXT_AGENT "$FXT" record -q -o little.fxt -- sh -c 'exit 7' 2>err
+	is "no /proc: exit status, what is said" "7 " "$? $(cat err)"
+else
+	echo "not run: a run without /proc, which takes root"
+fi
+
 # -- Ends ----------------------------------------------------------------------------------------------
 # ends FILE: prints what the process:exit events of the trace say, a line each.
 ends()

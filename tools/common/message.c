@@ -30,11 +30,13 @@ void fxt_error(const char *file, const char *format, ...)
 	funlockfile(stderr);
 }
 
+int fxt_out_of_memory_status = EXIT_FAILURE;
+
 static void *or_die(void *memory)
 {
 	if (!memory) {
 		fxt_error(NULL, "out of memory");
-		exit(1);
+		exit(fxt_out_of_memory_status);
 	}
 	return memory;
 }

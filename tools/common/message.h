@@ -17,6 +17,9 @@
 /* Prints a message in this form. `file` may be NULL. */
 void fxt_error(const char *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* The exit status if there is no memory: 1 at first. */
+extern int fxt_out_of_memory_status;
+
 /* Returns zeroed memory for `count` elements. Ends the program with a message if there is no memory. */
 void *fxt_alloc(size_t count, size_t element_bytes);
 

@@ -6,10 +6,10 @@
 #include "agent_path.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -33,16 +33,16 @@ static const char *const beside[] = {
 	"../lib64/libfxtagent.so", "../lib/libfxtagent.so",
 };
 
+/* Without /proc, the kernel tells by which path this program was executed. */
 static char *own_directory(void)
 {
-	char path[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	char *path = realpath("/proc/self/exe", NULL);
 
-	if (n <= 0)
-		return NULL;
-	path[n] = '\0';
-	*strrchr(path, '/') = '\0';
-	return fxt_strdup(path);
+	if (!path)
+		path = realpath((const char *)getauxval(AT_EXECFN), NULL);
+	if (path)
+		*strrchr(path, '/') = '\0';
+	return path;
 }
 
 static char *search(void)

@@ -14,6 +14,7 @@
 #include "init.h"
 #include "saver.h"
 #include "shared_memory.h"
+#include "signals.h"
 #include "tools/common/kernel_clock.h"
 #include "tools/common/message.h"
 #include "tools/export/export.h"
@@ -196,6 +197,7 @@ static int run(struct recording *r)
 	if (r->kept.pid && is_saved)
 		record_rest(r, NULL);
 	r->is_over = true;
+	fxt_out_of_memory_status = failed(&r->run);
 	if (is_saved && !r->is_collected)
 		r->is_followed = fxt_saver_finish(&r->saver);
 	if (is_saved)
@@ -252,6 +254,7 @@ static int record(struct fxt_record_options *o)
 		fxt_keep_begin(&r->kept, o);
 	else
 		fxt_init();
+	fxt_signals_spare();
 	if (r->agent)
 		r->directory = fxt_parts_directory(o->out ? o->out : "./x", o->quiet);
 	if (r->directory) {
@@ -289,6 +292,7 @@ int fxt_command_record(int argc, char **argv)
 	struct fxt_record_options o = {.hz = FXT_WITNESS_USUAL_HZ};
 	int status;
 
+	fxt_out_of_memory_status = FXT_STATUS_FAILED;
 	fxt_record_parse(&o, argc, argv);
 	status = o.pid ? fxt_record_watch(&o) : record(&o);
 	fxt_record_options_free(&o);

@@ -74,6 +74,15 @@ bool fxt_signals_is_own(int number)
 
 /* -- Taking and giving back ---------------------------------------------------------------------- */
 
+static struct sigaction at_full_file;   /* the action of SIGXFSZ before fxt_signals_spare() */
+
+void fxt_signals_spare(void)
+{
+	const struct sigaction ignored = {.sa_handler = SIG_IGN};
+
+	sigaction(SIGXFSZ, &ignored, &at_full_file);
+}
+
 struct fxt_signals *fxt_signals_take(int kept, void (*note)(int number))
 {
 	struct fxt_signals *s = fxt_alloc(1, sizeof(*s));
@@ -90,6 +99,8 @@ struct fxt_signals *fxt_signals_take(int kept, void (*note)(int number))
 	s->actions = fxt_alloc((size_t)SIGRTMAX + 1, sizeof(*s->actions));
 	for (int i = 1; i <= SIGRTMAX; i++) {
 		sigaction(i, NULL, &s->actions[i]);
+		if (i == SIGXFSZ)
+			s->actions[i] = at_full_file;
 		/* Signals that are ignored stay so, because nohup sets that at the user's wish. */
 		if (!fxt_signals_is_own(i) && i != kept && s->actions[i].sa_handler != SIG_IGN)
 			sigaddset(&s->taken, i);
@@ -106,6 +117,7 @@ void fxt_signals_give_back(const struct fxt_signals *s)
 	if (s->kept)
 		sigaction(s->kept, &s->actions[s->kept], NULL);
 	sigaction(SIGCHLD, &s->actions[SIGCHLD], NULL);
+	sigaction(SIGXFSZ, &s->actions[SIGXFSZ], NULL);
 	sigprocmask(SIG_SETMASK, &s->before, NULL);
 }
 

@@ -17,6 +17,10 @@ struct fxt_signals;
  * terminal as this process does. */
 bool fxt_signals_is_own(int number);
 
+/* Ignores SIGXFSZ from now on: a file that may not grow any more is one that cannot be written, and no reason
+ * to be killed. The child gets the action that was before. */
+void fxt_signals_spare(void);
+
 /* Takes all signals, which stay blocked until the child is known, because one that came earlier would be
  * lost. `kept` is handed on to nobody, but `note` is called, in a handler; or it is 0. */
 struct fxt_signals *fxt_signals_take(int kept, void (*note)(int number));
