@@ -315,7 +315,9 @@ class Round:
             process.returncode = 0
 
     def read_at_once(self):
-        """Reads what is left. The heir, which may not have begun, writes it meanwhile."""
+        """Reads what is left. The heir, which may not have begun, writes it meanwhile. A manager that has
+        been killed and lives still will join the parts, for all that the tool knows, which refuses them."""
+        self.manager.wait()
         path = self.directory()
         if glob.glob(os.path.join(path, "*.fxt")):
             self.compare_calls(path, told(), "read at once")
@@ -323,8 +325,9 @@ class Round:
     def directory(self):
         """Returns the directory that has all traces of the round."""
         parts = glob.glob("run/.fxt-parts*")
-        # The trace may have its name already, and be in the directory above.
-        is_there = self.tool == "record" and parts and glob.glob(os.path.join(parts[0], "*.fxt"))
+        # The trace may have its name already, and be in the directory above: snapshots are left then.
+        is_there = self.tool == "record" and parts and not os.path.exists("run/out.fxt") and \
+            glob.glob(os.path.join(parts[0], "*.fxt"))
         return parts[0] if is_there else "run"
 
     def run_tool(self, *arguments):
@@ -339,7 +342,7 @@ class Round:
         calls, counts = collections.defaultdict(list), {}
         self.untraced = set()
         with subprocess.Popen([FXT, "dump", "--json", path], stdout=subprocess.PIPE,
-                              stderr=subprocess.DEVNULL) as dump:
+                              stderr=subprocess.PIPE) as dump:
             for line in dump.stdout:
                 match = CALL.search(line)
                 if match:
@@ -353,6 +356,10 @@ class Round:
                     if record["name"].startswith(("dropped", "overwritten")):
                         key = record["pid"], record["name"], record.get("id")
                         counts[key] = max(counts.get(key, 0), record["args"]["records"])
+            said = dump.stderr.read()
+        # What cannot be read is not lost.
+        if not calls and dump.returncode:
+            fail(f"{self}: fxt dump {path}: {dump.returncode}: {said[:300]}")
         lost = collections.Counter()
         for (pid, _, _), records in counts.items():
             lost[pid] += records
