@@ -10,7 +10,8 @@
 
 void fxt_find_sleep_loop(const struct fxt_report *report, struct fxt_findings *f)
 {
-	static const char *const names[] = {"nanosleep", "usleep", "sleep", "clock_nanosleep", "thrd_sleep", NULL};
+	static const char *const names[] = {"nanosleep", "usleep", "sleep",
+					    "clock_nanosleep", "thrd_sleep", NULL};
 	struct fxt_rule_calls calls = fxt_rule_calls(report, names);
 	struct fxt_finding *x;
 

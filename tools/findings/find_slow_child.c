@@ -10,7 +10,8 @@
 
 void fxt_find_slow_child(const struct fxt_report *report, struct fxt_findings *f)
 {
-	static const char *const names[] = {"waitpid", "wait", "wait3", "wait4", "waitid", "system", "pclose", NULL};
+	static const char *const names[] = {"waitpid", "wait", "wait3", "wait4",
+					    "waitid", "system", "pclose", NULL};
 	struct fxt_rule_calls calls = fxt_rule_calls(report, names);
 	struct fxt_finding *x;
 

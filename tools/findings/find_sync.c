@@ -14,7 +14,7 @@ void fxt_find_sync(const struct fxt_report *report, struct fxt_findings *f)
 	struct fxt_rule_calls calls = fxt_rule_calls(report, names);
 	struct fxt_finding *x;
 
-	if (calls.count >= 8 && fxt_rule_percent(report, calls.total_ns) >= FXT_LEAST(sync)) {
+	if (calls.count >= 32 && fxt_rule_percent(report, calls.total_ns) >= FXT_LEAST(sync)) {
 		x = fxt_finding_add(f, calls.innermost, FXT_FOR_CALL,
 				    "slow disk: %s was called %s times, and waited each time", calls.name,
 				    fxt_count(calls.count).text);

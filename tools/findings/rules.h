@@ -55,7 +55,7 @@ struct fxt_rule_calls {
 	uint64_t total_ns, count;       /* of all of these calls, whoever made them */
 	uint32_t innermost;             /* the stack that has most of their time, or FXT_NO_FRAME */
 	uint64_t by_ns, by_count;       /* of the calls with a stack, those of that function */
-	char *name;                     /* the call that took longest; the caller frees it; NULL: there is none */
+	char *name;                     /* the call that took longest, which the caller frees; or NULL */
 };
 
 /* Sums up the calls of these names; the list ends with NULL. */
