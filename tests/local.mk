@@ -526,6 +526,7 @@ E2E_TESTS = \
 	tests/e2e/ends.sh \
 	tests/e2e/entries.sh \
 	tests/e2e/early.sh \
+	tests/e2e/faults.sh \
 	tests/e2e/fibers.sh \
 	tests/e2e/preempts.sh \
 	tests/e2e/follow.sh \
@@ -585,8 +586,8 @@ E2E_HELPERS = tests/e2e/bounded.py tests/e2e/ctf_lib.sh tests/e2e/hostile.py \
 	tests/e2e/hosts_lib.sh tests/e2e/json_fields.py tests/e2e/lib.sh tests/e2e/stacked.py \
 	tests/e2e/controller.py tests/e2e/ctf.py tests/e2e/fibers.py tests/e2e/filters.py tests/e2e/kills.py \
 	tests/e2e/manager.py tests/e2e/numbers.py tests/e2e/odd.py tests/e2e/other_writers.py \
-	tests/e2e/progress.py tests/e2e/sleeps.py tests/e2e/steps.py tests/e2e/trace.py \
-	tests/e2e/walks.py
+	tests/e2e/progress.py tests/e2e/sleeps.py tests/e2e/steps.py tests/e2e/stuck.py \
+	tests/e2e/trace.py tests/e2e/walks.py
 # The providers of managed.sh, which keep a model of what they write.
 E2E_HELPERS += tests/manager/compare_archive.py tests/manager/hostile_providers.py \
 	tests/manager/manager_side.py tests/manager/model_provider.py tests/manager/protocol.py \
@@ -600,6 +601,24 @@ EXTRA_DIST += tests/functions/args.c tests/functions/coroutines.c tests/function
 	tests/functions/recursion.c tests/functions/registers.c tests/functions/signals.c \
 	tests/functions/sleeps.c tests/functions/tailcalls.c tests/functions/templates.cc \
 	tests/functions/threads.c tests/functions/uncaught.cc
+# The programs of faults.sh, each with one fault, and the table of what is to be said of them.
+EXTRA_DIST += tests/faults/accounts.c tests/faults/audit_trail.c tests/faults/batch_convert.c \
+	tests/faults/beside.h tests/faults/build_stamp.c tests/faults/cart.c tests/faults/chat_loop.c \
+	tests/faults/checksums.c tests/faults/collect.c tests/faults/control_pipe.c \
+	tests/faults/count_cells.c tests/faults/crunch.c tests/faults/db_pool.c tests/faults/event_pump.c \
+	tests/faults/expected tests/faults/export_pages.c tests/faults/filter_text.c \
+	tests/faults/find_header.c tests/faults/front_door.c tests/faults/health_check.c \
+	tests/faults/job_board.c tests/faults/job_runner.c tests/faults/journal.c tests/faults/key_store.c \
+	tests/faults/ledger.c tests/faults/letters.c tests/faults/listener.c tests/faults/log_shipper.c \
+	tests/faults/loopback.h tests/faults/match_lines.c tests/faults/metrics.c tests/faults/notices.c \
+	tests/faults/page_render.c tests/faults/page_sums.c tests/faults/phases.c tests/faults/places.c \
+	tests/faults/plugins.c tests/faults/previews.c tests/faults/quote_feed.c \
+	tests/faults/read_numbers.cc tests/faults/relay.c tests/faults/seen_urls.c \
+	tests/faults/session_drop.c tests/faults/session_table.c tests/faults/settings.c \
+	tests/faults/shared_stats.c tests/faults/sort_dates.c tests/faults/spawn_worker.c \
+	tests/faults/spool.c tests/faults/tail_sources.c tests/faults/thumb_pool.c tests/faults/tiles.c \
+	tests/faults/token_gate.c tests/faults/tokens.c tests/faults/top_words.c tests/faults/two_ledgers.c \
+	tests/faults/warm_up.c tests/faults/watchdog.c
 TESTS += $(E2E_TESTS)
 EXTRA_DIST += $(E2E_TESTS) $(E2E_HELPERS)
 
