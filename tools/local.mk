@@ -159,10 +159,14 @@ CALLERS_FILES = \
 	tools/callers/heap_askers_json.c \
 	tools/callers/heap_stacks.c \
 	tools/callers/heap_stacks.h \
+	tools/callers/makers.c \
+	tools/callers/makers.h \
 	tools/callers/nameless.c \
 	tools/callers/nameless.h \
 	tools/callers/stack_sums.c \
 	tools/callers/stack_sums.h \
+	tools/callers/trend.c \
+	tools/callers/trend.h \
 	tools/callers/who.c \
 	tools/callers/who.h \
 	tools/callers/wrapper_names.def
@@ -406,7 +410,9 @@ WAITS_FILES = \
 	tools/waits/call_roles.c \
 	tools/waits/call_roles.h \
 	tools/waits/kept_time.c \
-	tools/waits/kept_time.h
+	tools/waits/kept_time.h \
+	tools/waits/repeats.c \
+	tools/waits/repeats.h
 
 REPORT_FILES = \
 	tools/report/fd_table.c \
@@ -537,6 +543,7 @@ TOOLS_TESTS = \
 	tests/check_perf_map \
 	tests/check_print \
 	tests/check_reader \
+	tests/check_makers \
 	tests/check_report \
 	tests/check_report_chains \
 	tests/check_report_heap_stacks \
@@ -645,6 +652,10 @@ tests_check_report_chains_SOURCES = tests/check_report_chains.c tests/apps/rando
 tests_check_report_chains_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_report_chains_CFLAGS = $(TOOLS_TESTS_CFLAGS)
 tests_check_report_chains_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_makers_SOURCES = tests/check_makers.c tests/apps/random.h tests/apps/unseen.h $(TRACE_MAKER)
+tests_check_makers_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_makers_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_makers_LDADD = $(TOOLS_TESTS_LIBS)
 tests_check_report_heap_stacks_SOURCES = tests/check_report_heap_stacks.c tests/apps/random.h \
 	tests/apps/unseen.h $(TRACE_MAKER)
 tests_check_report_heap_stacks_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)

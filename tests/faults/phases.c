@@ -13,7 +13,7 @@ void run_part(void)
 {
 	pthread_t thread;
 
-	pthread_create(&thread, NULL, compute_part, NULL);
+	pthread_create(&thread, NULL, compute_part, NULL); /* FAULT */
 	pthread_join(thread, NULL); /* FAULT */
 }
 

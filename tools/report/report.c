@@ -160,6 +160,7 @@ static void take_call(struct fxt_report *report, const struct fxt_record *rec)
 	if (!end_of(report, rec, &key_ns))
 		take_duration(report, rec, duration_ns);
 	role = fxt_role_of(&report->roles, report->r, rec);
+	fxt_repeats_take(&report->repeats, report->r, rec, role, fxt_says_no_wait(rec));
 	if (role && (role->effect == FXT_EFFECT_ALLOC || role->effect == FXT_EFFECT_REALLOC))
 		fxt_heap_stacks_see(&report->heap_stacks, report->r, rec);
 }
@@ -222,6 +223,7 @@ static void take_event(struct fxt_report *report, const struct fxt_record *rec)
 	case FXT_EVENT_ASYNC_END:
 		fxt_descriptors_take(&report->descriptors, rec);
 		fxt_leaks_take(&report->leaks, report->r, rec);
+		fxt_makers_take(&report->made, report->r, &report->who->stacks, rec);
 		if (fxt_heap_stacks_want(rec))
 			fxt_heap_stacks_see(&report->heap_stacks, report->r, rec);
 		break;
@@ -464,6 +466,7 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 	if (!report->wall_clock.is_of_agent || fxt_overview_is_foreign(&report->overview, r))
 		fxt_tracks_read(&report->tracks, r, wants_track, report);
 	fxt_who_finish(report->who, r, options->wrappers, options->source);
+	fxt_makers_finish(&report->made, r, report->who);
 	fxt_ends_finish(&report->process_ends, r, report->overview.last_ns);
 	fxt_processor_time_finish(&report->processor, r, &report->process_ends, &report->overview,
 				  options->sort == FXT_SORT_TOTAL);

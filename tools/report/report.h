@@ -21,6 +21,7 @@
 #include "tools/analysis/blocked_threads.h"
 #include "tools/analysis/gaps.h"
 #include "tools/analysis/process_ends.h"
+#include "tools/waits/repeats.h"
 #include "tools/waits/tracks.h"
 #include "tools/descriptors/fd_images.h"
 #include "tools/descriptors/fd_lifetimes.h"
@@ -33,6 +34,7 @@
 #include "tools/analysis/unseen.h"
 #include "tools/callers/failures.h"
 #include "tools/callers/heap_askers.h"
+#include "tools/callers/makers.h"
 #include "tools/callers/stack_sums.h"
 #include "tools/callers/who.h"
 #include "tools/reading/reader.h"
@@ -416,6 +418,8 @@ struct fxt_report {
 	struct fxt_heap_stacks heap_stacks;
 	struct fxt_heap_askers askers;
 	struct fxt_map makers;          /* thread -> innermost node of the stack that made it */
+	struct fxt_makers made;
+	struct fxt_repeats repeats;
 	struct fxt_failures failures;
 	struct fxt_stack_sums call_stacks;      /* of calls with a stack: times by fxt_call_key() */
 	struct fxt_stack_sums wait_stacks;      /* of waits with a stack: times by pid */

@@ -354,6 +354,8 @@ void fxt_report_free(struct fxt_report *report)
 	fxt_heap_stacks_free(&report->heap_stacks);
 	fxt_heap_askers_free(&report->askers);
 	fxt_map_free(&report->makers);
+	fxt_makers_free(&report->made);
+	fxt_repeats_free(&report->repeats);
 	fxt_failures_free(&report->failures);
 	fxt_stack_sums_free(&report->call_stacks);
 	fxt_stack_sums_free(&report->wait_stacks);
