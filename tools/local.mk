@@ -456,20 +456,26 @@ REPORT_FILES = \
 	tools/report/report_waits.c
 
 FINDINGS_FILES = \
+	tools/findings/find_calls.c \
 	tools/findings/find_contention.c \
 	tools/findings/find_deadlock.c \
 	tools/findings/find_ends.c \
+	tools/findings/find_failing_call.c \
 	tools/findings/find_hot_function.c \
+	tools/findings/find_ignored_failure.c \
 	tools/findings/find_leak.c \
 	tools/findings/find_lock_order.c \
 	tools/findings/find_sleep_loop.c \
 	tools/findings/find_slow_child.c \
 	tools/findings/find_sync.c \
+	tools/findings/find_makers.c \
 	tools/findings/finding.h \
 	tools/findings/findings.c \
 	tools/findings/findings_json.c \
 	tools/findings/findings_print.c \
 	tools/findings/report_command.c \
+	tools/findings/rule_facts.c \
+	tools/findings/rule_facts.h \
 	tools/findings/rules.c \
 	tools/findings/rules.def \
 	tools/findings/rules.h

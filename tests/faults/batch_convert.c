@@ -12,7 +12,7 @@ void decode(int item)
 
 void convert_one(int item)
 {
-	pid_t child = fork();
+	pid_t child = fork(); /* FAULT */
 
 	must(child >= 0, "fork");
 	if (child == 0)

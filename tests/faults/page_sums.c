@@ -14,7 +14,7 @@ unsigned sum_page(int page)
 	must(bytes != MAP_FAILED, "mmap");
 	for (int i = 0; i < 4096; i++)
 		sum += bytes[i];
-	munmap(bytes, 4096);
+	munmap(bytes, 4096); /* FAULT */
 	return sum;
 }
 

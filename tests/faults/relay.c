@@ -14,24 +14,30 @@ void serve_client(int listener)
 	must(write(client, "done", 4) == 4, "answer");
 }
 
+void be_client(const struct sockaddr_in *address)
+{
+	for (int i = 0; i < 30; i++) {
+		char answer[4];
+		int server = connect_to(address);
+
+		must(write(server, "hello", 5) == 5, "request");
+		must(read(server, answer, 4) == 4, "answer");
+		close(server);
+	}
+	_exit(0);
+}
+
 int main(void)
 {
 	struct sockaddr_in address;
 	int listener = listen_locally(8, &address);
 
-	if (fork() == 0) {
-		for (int i = 0; i < 120; i++) {
-			char answer[4];
-			int server = connect_to(&address);
-
-			must(write(server, "hello", 5) == 5, "request");
-			must(read(server, answer, 4) == 4, "answer");
-			close(server);
-		}
-		_exit(0);
-	}
+	for (int i = 0; i < 4; i++)
+		if (fork() == 0)
+			be_client(&address);
 	for (int i = 0; i < 120; i++)
 		serve_client(listener);
-	wait(NULL);
+	while (wait(NULL) > 0)
+		;
 	return 0;
 }

@@ -1,0 +1,297 @@
+/* Finds calls that are made too often, by what they are for. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "rule_facts.h"
+#include "tools/printing/print.h"
+
+/* Returns who makes calls of this name: by samples within it, else by those of its calls that were slow. */
+static uint32_t who_calls(const struct fxt_report *report, const struct fxt_repeated *one)
+{
+	struct fxt_text name = fxt_symbol_text(report->r, one->name);
+	char plain[40], inner[48], library[56];
+	const char *const names[] = {plain, inner, library, NULL};
+	uint32_t by_samples;
+	struct fxt_stack_sum most;
+
+	snprintf(plain, sizeof(plain), "%.*s", (int)name.bytes, name.text);
+	snprintf(inner, sizeof(inner), "__%s", plain);
+	snprintf(library, sizeof(library), "__libc_%s", plain);
+	if (fxt_rule_samples_in(report, names, &by_samples) >= 3 && by_samples != FXT_NO_FRAME)
+		return by_samples;
+	if (fxt_stack_sums_most(&report->call_stacks, fxt_call_key(one->category, one->name), report->who,
+				FXT_FOR_CALL, &most))
+		return most.innermost;
+	return by_samples;
+}
+
+void fxt_find_tiny_io(const struct fxt_report *report, struct fxt_findings *f)
+{
+	for (size_t i = 0; i < report->repeats.call_count; i++) {
+		const struct fxt_repeated *one = &report->repeats.calls[i];
+		struct fxt_finding *x;
+		char *name;
+
+		if (one->tiny < (uint64_t)FXT_LEAST(tiny_io) || one->tiny < one->count / 10 * 9 ||
+		    one->tiny_ns < fxt_rule_busy_ns(report) / 50)
+			continue;
+		name = fxt_rule_name(report, one->name, 16);
+		x = fxt_finding_add(f, who_calls(report, one), FXT_FOR_CALL,
+				    "%s %s moved %llu bytes each in the mean", fxt_count(one->tiny).text, name,
+				    (unsigned long long)((one->tiny_bytes + one->tiny / 2) / one->tiny));
+		fxt_finding_evidence(x, "they took %s, which a buffer would save", fxt_duration(one->tiny_ns).text);
+		x->cost_ns = one->tiny_ns;
+		x->cost_calls = one->tiny;
+		free(name);
+	}
+}
+
+void fxt_find_busy_poll(const struct fxt_report *report, struct fxt_findings *f)
+{
+	for (size_t i = 0; i < report->repeats.call_count; i++) {
+		const struct fxt_repeated *one = &report->repeats.calls[i];
+		struct fxt_finding *x;
+		char *name;
+
+		if (one->empty < (uint64_t)FXT_LEAST(busy_poll) || one->empty < one->count / 10 * 9 ||
+		    one->empty_ns < fxt_rule_busy_ns(report) / 20)
+			continue;
+		name = fxt_rule_name(report, one->name, 16);
+		x = fxt_finding_add(f, who_calls(report, one), FXT_FOR_CALL,
+				    "%s asked %s times without waiting, and found nothing", name,
+				    fxt_count(one->empty).text);
+		fxt_finding_evidence(x, "these calls took %s", fxt_duration(one->empty_ns).text);
+		x->cost_ns = one->empty_ns;
+		x->cost_calls = one->empty;
+		free(name);
+	}
+}
+
+void fxt_find_churn(const struct fxt_report *report, struct fxt_findings *f)
+{
+	uint64_t ns = 0, count = 0, all = 0;
+
+	for (size_t i = 0; i < report->repeats.call_count; i++) {
+		struct fxt_text category = fxt_symbol_text(report->r, report->repeats.calls[i].category);
+		struct fxt_text name = fxt_symbol_text(report->r, report->repeats.calls[i].name);
+
+		if (!fxt_text_is(&category, "malloc"))
+			continue;
+		ns += report->repeats.calls[i].ns;
+		count += fxt_text_is(&name, "malloc") ? report->repeats.calls[i].count : 0;
+	}
+	if (count < (uint64_t)FXT_LEAST(churn) || ns < fxt_rule_busy_ns(report) / 20)
+		return;
+	for (size_t i = 0; i < report->made.count; i++)
+		all += fxt_maker_is(&report->made.list[i], report->r, "malloc", "heap sample")
+			       ? report->made.list[i].bytes : 0;
+	for (size_t i = 0; i < report->made.count; i++) {
+		const struct fxt_maker *m = &report->made.list[i];
+		struct fxt_finding *x;
+		uint64_t at_ns;
+
+		if (!fxt_maker_is(m, report->r, "malloc", "heap sample") || m->count < 32 ||
+		    m->bytes < all / 4 * 3 || m->ended < m->count / 10 * 9 ||
+		    fxt_trend_most(&m->alive, &at_ns) > (int64_t)(m->bytes / 20))
+			continue;
+		x = fxt_finding_add(f, m->innermost, FXT_FOR_HEAP,
+				    "%s blocks were allocated, and freed a moment later", fxt_count(count).text);
+		fxt_finding_evidence(x, "about %s in all, at most %s at any time; a block lived for %s in the mean",
+				     fxt_bytes(m->bytes).text, fxt_bytes((uint64_t)fxt_trend_most(&m->alive, &at_ns)).text,
+				     fxt_duration(m->lives_ns / m->ended).text);
+		x->cost_ns = ns;
+		x->cost_calls = count;
+	}
+}
+
+void fxt_find_exceptions(const struct fxt_report *report, struct fxt_findings *f)
+{
+	static const char *const names[] = {"__cxa_throw", "_Unwind_RaiseException", "__cxa_rethrow",
+					    "_Unwind_Resume", "__cxxabiv1::__cxa_throw", NULL};
+	uint32_t innermost;
+	uint64_t samples = fxt_rule_samples_in(report, names, &innermost);
+	struct fxt_finding *x;
+
+	if (samples < 10 || (double)samples * 100 < (double)report->processor.tree.samples * FXT_LEAST(exceptions) || innermost == FXT_NO_FRAME)
+		return;
+	x = fxt_finding_add(f, innermost, FXT_FOR_CALL,
+			    "throwing exceptions took %llu%% of the processor time",
+			    (unsigned long long)(samples * 100 / report->processor.tree.samples));
+	fxt_finding_evidence(x, "%llu of %llu samples are in the search for a handler",
+			     (unsigned long long)samples, (unsigned long long)report->processor.tree.samples);
+	x->cost_ns = fxt_samples_ns(&report->processor, samples);
+}
+
+/* Returns the call of a list of which the trace has most time with a stack. */
+static uint32_t slowest_caller(const struct fxt_report *report, const char *const *names)
+{
+	uint64_t longest = 0;
+	uint32_t found = FXT_NO_FRAME;
+
+	for (size_t i = 0; i < report->repeats.call_count; i++) {
+		const struct fxt_repeated *one = &report->repeats.calls[i];
+		struct fxt_text name = fxt_symbol_text(report->r, one->name);
+		struct fxt_stack_sum most;
+
+		for (const char *const *n = names; *n; n++)
+			if (fxt_text_is(&name, *n) &&
+			    fxt_stack_sums_most(&report->call_stacks, fxt_call_key(one->category, one->name),
+						report->who, FXT_FOR_CALL, &most) &&
+			    most.total_ns > longest) {
+				longest = most.total_ns;
+				found = most.innermost;
+			}
+	}
+	return found;
+}
+
+/* Returns whether the file is a peer that the program asks, and waits for a good part of the run for it. */
+static bool is_asked(const struct fxt_report *report, const struct fxt_file *file)
+{
+	const struct fxt_transfers *in = file->uses[FXT_FILE_READ], *out = file->uses[FXT_FILE_WRITE];
+
+	return in && out && in->bytes && strchr(file->label, ':') && !strstr(file->label, "accepted") &&
+	       in->total_ns >= fxt_rule_run_ns(report) / 4;
+}
+
+static const char *const reads[] = {"read", "recv", "recvfrom", "recvmsg", "readv", NULL};
+
+/* Returns whether there are two writes for each read, which takes the 40 ms for which Linux delays an
+ * acknowledgement. */
+static bool is_delayed(const struct fxt_report *report, const struct fxt_file *file)
+{
+	struct fxt_transfers *in = file->uses[FXT_FILE_READ], *out = file->uses[FXT_FILE_WRITE];
+	uint64_t median_ns;
+
+	if (!is_asked(report, file) || in->calls < (uint64_t)FXT_LEAST(delayed_ack) ||
+	    out->calls < in->calls * 2 - in->calls / 5)
+		return false;
+	median_ns = fxt_transfers_percentile(in, 50);
+	return median_ns > 38000000 && median_ns < 52000000;
+}
+
+void fxt_find_delayed_ack(const struct fxt_report *report, struct fxt_findings *f)
+{
+	for (size_t i = 0; i < report->files.count; i++) {
+		const struct fxt_file *file = &report->files.list[i];
+		struct fxt_finding *x;
+
+		if (!is_delayed(report, file))
+			continue;
+		x = fxt_finding_add(f, slowest_caller(report, reads), FXT_FOR_CALL,
+				    "each answer of %s came after 40 ms: an acknowledgement was delayed",
+				    file->label);
+		fxt_finding_evidence(x, "%s writes for %s reads: what is written in two parts waits for the "
+				     "acknowledgement of the first", fxt_count(file->uses[FXT_FILE_WRITE]->calls).text,
+				     fxt_count(file->uses[FXT_FILE_READ]->calls).text);
+		x->cost_ns = file->uses[FXT_FILE_READ]->total_ns;
+	}
+}
+
+void fxt_find_round_trips(const struct fxt_report *report, struct fxt_findings *f)
+{
+	for (size_t i = 0; i < report->files.count; i++) {
+		const struct fxt_file *file = &report->files.list[i];
+		const struct fxt_transfers *in = file->uses[FXT_FILE_READ], *out = file->uses[FXT_FILE_WRITE];
+		struct fxt_finding *x;
+
+		if (!is_asked(report, file) || is_delayed(report, file) ||
+		    in->calls < (uint64_t)FXT_LEAST(round_trips) || in->total_ns / in->calls < 20000 ||
+		    out->calls < in->calls / 10 * 9 || out->calls > in->calls / 10 * 11)
+			continue;
+		x = fxt_finding_add(f, slowest_caller(report, reads), FXT_FOR_CALL,
+				    "%s requests to %s, one after the other, each waited for its answer",
+				    fxt_count(in->calls).text, file->label);
+		fxt_finding_evidence(x, "an answer took %s in the mean, all of them %s",
+				     fxt_duration(in->total_ns / in->calls).text, fxt_duration(in->total_ns).text);
+		x->cost_ns = in->total_ns;
+	}
+}
+
+void fxt_find_library_per_item(const struct fxt_report *report, struct fxt_findings *f)
+{
+	static const char *const closes[] = {"dlclose", NULL};
+	static const char *const names[] = {"dlopen", "dlclose", "__dlopen", "__dlclose", NULL};
+	uint64_t ns, count = fxt_repeats_of(&report->repeats, report->r, "dlclose", &ns), samples;
+	struct fxt_finding *x;
+	uint32_t who;
+
+	if (count < (uint64_t)FXT_LEAST(library_per_item))
+		return;
+	samples = fxt_rule_samples_in(report, names, &who);
+	if (who == FXT_NO_FRAME)
+		who = slowest_caller(report, closes);
+	x = fxt_finding_add(f, who, FXT_FOR_CALL,
+			    "libraries were opened and closed %s times", fxt_count(count).text);
+	fxt_finding_evidence(x, "closing took %s; %llu of %llu samples are in opening and closing",
+			     fxt_duration(ns).text, (unsigned long long)samples,
+			     (unsigned long long)report->processor.tree.samples);
+	x->cost_ns = ns + fxt_samples_ns(&report->processor, samples);
+	x->cost_calls = count;
+}
+
+void fxt_find_mapping_per_item(const struct fxt_report *report, struct fxt_findings *f)
+{
+	static const char *const names[] = {"mmap", "mmap64", "__mmap", "__mmap64", "munmap", "__munmap", NULL};
+	static const char *const calls[] = {"mmap", "munmap", NULL};
+	uint64_t map_ns, unmap_ns, maps = fxt_repeats_of(&report->repeats, report->r, "mmap", &map_ns);
+	uint64_t unmaps = fxt_repeats_of(&report->repeats, report->r, "munmap", &unmap_ns);
+	struct fxt_finding *x;
+	uint32_t who;
+
+	if (maps < (uint64_t)FXT_LEAST(mapping_per_item) || unmaps < maps / 10 * 9 || map_ns + unmap_ns < fxt_rule_busy_ns(report) / 50)
+		return;
+	if (fxt_rule_samples_in(report, names, &who) < 3 || who == FXT_NO_FRAME)
+		who = slowest_caller(report, calls);
+	x = fxt_finding_add(f, who, FXT_FOR_CALL, "%s mappings were made and removed again",
+			    fxt_count(maps).text);
+	fxt_finding_evidence(x, "mmap and munmap took %s; what touching new pages takes comes to that",
+			     fxt_duration(map_ns + unmap_ns).text);
+	x->cost_ns = map_ns + unmap_ns;
+	x->cost_calls = maps;
+}
+
+void fxt_find_vain_wakeups(const struct fxt_report *report, struct fxt_findings *f)
+{
+	static const char *const calls[] = {"pthread_cond_broadcast", NULL};
+
+	for (size_t i = 0; i < report->repeats.cond_count; i++) {
+		const struct fxt_woken *w = &report->repeats.conds[i];
+		struct fxt_finding *x;
+		char *name;
+
+		if (w->broadcasts < 20 || w->vain < (uint64_t)FXT_LEAST(vain_wakeups) || w->vain < w->waits / 2 ||
+		    w->vain < w->broadcasts * 4)
+			continue;
+		name = w->name ? fxt_rule_name(report, w->name, 32) : NULL;
+		x = fxt_finding_add(f, slowest_caller(report, calls), FXT_FOR_LOCK,
+				    "%s threads were woken to no use from condition %s", fxt_count(w->vain).text,
+				    name ? name : "without a name");
+		fxt_finding_evidence(x, "%s broadcasts ended %s waits, and in %s cases the thread waited again at once",
+				     fxt_count(w->broadcasts).text, fxt_count(w->waits).text, fxt_count(w->vain).text);
+		x->cost_calls = w->vain;
+		free(name);
+	}
+}
+
+void fxt_find_backlog(const struct fxt_report *report, struct fxt_findings *f)
+{
+	for (size_t i = 0; i < report->calls.count; i++) {
+		const struct fxt_call *call = &report->calls.list[i];
+		struct fxt_text name = fxt_symbol_text(report->r, call->name);
+		struct fxt_finding *x;
+
+		if (!fxt_text_is(&name, "connect") || call->max_ns < (uint64_t)FXT_LEAST(backlog) * 1000000 || call->max_ns > 1300000000)
+			continue;
+		x = fxt_finding_add(f, fxt_rule_caller_of(report, "net", "connect"), FXT_FOR_CALL,
+				    "a connection took %s: its first packet was not answered, and sent again after a "
+				    "second", fxt_duration(call->max_ns).text);
+		fxt_finding_evidence(x, "a server whose backlog is full does so");
+		x->sure = "possible";
+		x->cost_ns = call->max_ns;
+	}
+}

@@ -1,0 +1,30 @@
+/* What rules ask of the finished report, for those that look for what is done again and again. */
+#ifndef FXT_TOOLS_RULE_FACTS_H
+#define FXT_TOOLS_RULE_FACTS_H
+
+#include "rules.h"
+
+/* Returns for how long its threads ran, in all: what work that a program does in vain is compared with. */
+uint64_t fxt_rule_busy_ns(const struct fxt_report *report);
+/* Returns when the first event of a process was. */
+uint64_t fxt_rule_process_begin_ns(const struct fxt_report *report, uint64_t pid);
+
+/* Returns whether the process is a shell, make or another program whose work is to start programs. */
+bool fxt_rule_starts_programs(const struct fxt_report *report, uint64_t pid);
+
+/* Returns how often the run made calls of this name. */
+uint64_t fxt_rule_calls(const struct fxt_report *report, const char *name);
+
+/* Returns a name of a symbol, which the caller frees: at most so many columns. */
+char *fxt_rule_name(const struct fxt_report *report, uint32_t symbol, size_t columns);
+
+/* Returns in how many samples a function with one of these names was, however deep, and sets *innermost to
+ * the node of the caller (in the call stacks) that most of these have: who had it done. The list ends with
+ * NULL. */
+uint64_t fxt_rule_samples_in(const struct fxt_report *report, const char *const *names, uint32_t *innermost);
+
+/* Returns the innermost node of the stack that the calls of this name have taken longest in, or
+ * FXT_NO_FRAME. */
+uint32_t fxt_rule_caller_of(const struct fxt_report *report, const char *category, const char *name);
+
+#endif
