@@ -271,12 +271,12 @@ void fxt_find_child_failed(const struct fxt_report *report, struct fxt_findings 
 
 void fxt_find_unjoined_threads(const struct fxt_report *report, struct fxt_findings *f)
 {
-	uint64_t joined = fxt_rule_calls(report, "pthread_join") + fxt_rule_calls(report, "pthread_tryjoin_np") +
-			  fxt_rule_calls(report, "pthread_timedjoin_np") + fxt_rule_calls(report, "pthread_clockjoin_np") +
-			  fxt_rule_calls(report, "thrd_join");
+	uint64_t joined = fxt_rule_times_called(report, "pthread_join") + fxt_rule_times_called(report, "pthread_tryjoin_np") +
+			  fxt_rule_times_called(report, "pthread_timedjoin_np") + fxt_rule_times_called(report, "pthread_clockjoin_np") +
+			  fxt_rule_times_called(report, "thrd_join");
 
-	if (fxt_rule_calls(report, "pthread_detach") || fxt_rule_calls(report, "pthread_attr_setdetachstate") ||
-	    fxt_rule_calls(report, "thrd_detach"))
+	if (fxt_rule_times_called(report, "pthread_detach") || fxt_rule_times_called(report, "pthread_attr_setdetachstate") ||
+	    fxt_rule_times_called(report, "thrd_detach"))
 		return;
 	for (size_t i = 0; i < report->made.count; i++) {
 		const struct fxt_maker *m = &report->made.list[i];
@@ -341,9 +341,9 @@ void fxt_find_growing_heap(const struct fxt_report *report, struct fxt_findings 
 
 void fxt_find_left_files(const struct fxt_report *report, struct fxt_findings *f)
 {
-	uint64_t removed = fxt_rule_calls(report, "unlink") + fxt_rule_calls(report, "unlinkat") + fxt_rule_calls(report, "remove") +
-			   fxt_rule_calls(report, "rename") + fxt_rule_calls(report, "renameat") +
-			   fxt_rule_calls(report, "renameat2");
+	uint64_t removed = fxt_rule_times_called(report, "unlink") + fxt_rule_times_called(report, "unlinkat") + fxt_rule_times_called(report, "remove") +
+			   fxt_rule_times_called(report, "rename") + fxt_rule_times_called(report, "renameat") +
+			   fxt_rule_times_called(report, "renameat2");
 
 	for (size_t i = 0; i < report->made.count; i++) {
 		const struct fxt_maker *m = &report->made.list[i];
@@ -369,7 +369,7 @@ void fxt_find_left_files(const struct fxt_report *report, struct fxt_findings *f
 
 void fxt_find_left_memory(const struct fxt_report *report, struct fxt_findings *f)
 {
-	if (fxt_rule_calls(report, "shm_unlink"))
+	if (fxt_rule_times_called(report, "shm_unlink"))
 		return;
 	for (size_t i = 0; i < report->made.count; i++) {
 		const struct fxt_maker *m = &report->made.list[i];

@@ -49,7 +49,7 @@ bool fxt_rule_starts_programs(const struct fxt_report *report, uint64_t pid)
 	return false;
 }
 
-uint64_t fxt_rule_calls(const struct fxt_report *report, const char *name)
+uint64_t fxt_rule_times_called(const struct fxt_report *report, const char *name)
 {
 	uint64_t ns;
 

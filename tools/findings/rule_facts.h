@@ -13,7 +13,7 @@ uint64_t fxt_rule_process_begin_ns(const struct fxt_report *report, uint64_t pid
 bool fxt_rule_starts_programs(const struct fxt_report *report, uint64_t pid);
 
 /* Returns how often the run made calls of this name. */
-uint64_t fxt_rule_calls(const struct fxt_report *report, const char *name);
+uint64_t fxt_rule_times_called(const struct fxt_report *report, const char *name);
 
 /* Returns a name of a symbol, which the caller frees: at most so many columns. */
 char *fxt_rule_name(const struct fxt_report *report, uint32_t symbol, size_t columns);
