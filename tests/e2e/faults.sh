@@ -55,8 +55,11 @@ found()
 import json, sys
 rule, function, line = sys.argv[2:]
 findings = json.load(open(sys.argv[1])).get("findings", [])
-said = [place for f in findings if f["rule"] == rule for place in
-        [f["culprit"] or ""] + [f"{s['function']} ({s.get('file')}:{s.get('line')})" for s in f["stack"] or []]]
+said = []
+for f in findings:
+    if f["rule"] == rule:
+        said += [f["culprit"] or ""]
+        said += [f"{s['function']} ({s.get('file')}:{s.get('line')})" for s in f["stack"] or []]
 sys.exit(not any(place.startswith(function + " (") and place.endswith(f":{line})") for place in said))
 END
 	done

@@ -41,9 +41,11 @@ void fxt_find_tiny_io(const struct fxt_report *report, struct fxt_findings *f)
 			continue;
 		name = fxt_rule_name(report, one->name, 16);
 		x = fxt_finding_add(f, who_calls(report, one), FXT_FOR_CALL,
-				    "%s %s moved %llu bytes each in the mean", fxt_count(one->tiny).text, name,
+				    "%s %s moved %llu bytes each in the mean", fxt_count(one->tiny).text,
+				    name,
 				    (unsigned long long)((one->tiny_bytes + one->tiny / 2) / one->tiny));
-		fxt_finding_evidence(x, "they took %s, which a buffer would save", fxt_duration(one->tiny_ns).text);
+		fxt_finding_evidence(x, "they took %s, which a buffer would save",
+				     fxt_duration(one->tiny_ns).text);
 		x->cost_ns = one->tiny_ns;
 		x->cost_calls = one->tiny;
 		free(name);
@@ -88,7 +90,8 @@ void fxt_find_churn(const struct fxt_report *report, struct fxt_findings *f)
 		return;
 	for (size_t i = 0; i < report->made.count; i++)
 		all += fxt_maker_is(&report->made.list[i], report->r, "malloc", "heap sample")
-			       ? report->made.list[i].bytes : 0;
+			       ? report->made.list[i].bytes
+			       : 0;
 	for (size_t i = 0; i < report->made.count; i++) {
 		const struct fxt_maker *m = &report->made.list[i];
 		struct fxt_finding *x;
@@ -99,10 +102,12 @@ void fxt_find_churn(const struct fxt_report *report, struct fxt_findings *f)
 		    fxt_trend_most(&m->alive, &at_ns) > (int64_t)(m->bytes / 20))
 			continue;
 		x = fxt_finding_add(f, m->innermost, FXT_FOR_HEAP,
-				    "%s blocks were allocated, and freed a moment later", fxt_count(count).text);
-		fxt_finding_evidence(x, "about %s in all, at most %s at any time; a block lived for %s in the mean",
-				     fxt_bytes(m->bytes).text, fxt_bytes((uint64_t)fxt_trend_most(&m->alive, &at_ns)).text,
-				     fxt_duration(m->lives_ns / m->ended).text);
+				    "%s blocks were allocated, and freed a moment later",
+				    fxt_count(count).text);
+		fxt_finding_evidence(
+			x, "about %s in all, at most %s at any time; a block lived for %s in the mean",
+			fxt_bytes(m->bytes).text, fxt_bytes((uint64_t)fxt_trend_most(&m->alive, &at_ns)).text,
+			fxt_duration(m->lives_ns / m->ended).text);
 		x->cost_ns = ns;
 		x->cost_calls = count;
 	}
@@ -110,13 +115,15 @@ void fxt_find_churn(const struct fxt_report *report, struct fxt_findings *f)
 
 void fxt_find_exceptions(const struct fxt_report *report, struct fxt_findings *f)
 {
-	static const char *const names[] = {"__cxa_throw", "_Unwind_RaiseException", "__cxa_rethrow",
+	static const char *const names[] = {"__cxa_throw",    "_Unwind_RaiseException",	 "__cxa_rethrow",
 					    "_Unwind_Resume", "__cxxabiv1::__cxa_throw", NULL};
 	uint32_t innermost;
 	uint64_t samples = fxt_rule_samples_in(report, names, &innermost);
 	struct fxt_finding *x;
 
-	if (samples < 10 || (double)samples * 100 < (double)report->processor.tree.samples * FXT_LEAST(exceptions) || innermost == FXT_NO_FRAME)
+	if (samples < 10 ||
+	    (double)samples * 100 < (double)report->processor.tree.samples * FXT_LEAST(exceptions) ||
+	    innermost == FXT_NO_FRAME)
 		return;
 	x = fxt_finding_add(f, innermost, FXT_FOR_CALL,
 			    "throwing exceptions took %llu%% of the processor time",
@@ -185,8 +192,10 @@ void fxt_find_delayed_ack(const struct fxt_report *report, struct fxt_findings *
 		x = fxt_finding_add(f, slowest_caller(report, reads), FXT_FOR_CALL,
 				    "each answer of %s came after 40 ms: an acknowledgement was delayed",
 				    file->label);
-		fxt_finding_evidence(x, "%s writes for %s reads: what is written in two parts waits for the "
-				     "acknowledgement of the first", fxt_count(file->uses[FXT_FILE_WRITE]->calls).text,
+		fxt_finding_evidence(x,
+				     "%s writes for %s reads: what is written in two parts waits for the "
+				     "acknowledgement of the first",
+				     fxt_count(file->uses[FXT_FILE_WRITE]->calls).text,
 				     fxt_count(file->uses[FXT_FILE_READ]->calls).text);
 		x->cost_ns = file->uses[FXT_FILE_READ]->total_ns;
 	}
@@ -207,7 +216,8 @@ void fxt_find_round_trips(const struct fxt_report *report, struct fxt_findings *
 				    "%s requests to %s, one after the other, each waited for its answer",
 				    fxt_count(in->calls).text, file->label);
 		fxt_finding_evidence(x, "an answer took %s in the mean, all of them %s",
-				     fxt_duration(in->total_ns / in->calls).text, fxt_duration(in->total_ns).text);
+				     fxt_duration(in->total_ns / in->calls).text,
+				     fxt_duration(in->total_ns).text);
 		x->cost_ns = in->total_ns;
 	}
 }
@@ -225,8 +235,8 @@ void fxt_find_library_per_item(const struct fxt_report *report, struct fxt_findi
 	samples = fxt_rule_samples_in(report, names, &who);
 	if (who == FXT_NO_FRAME)
 		who = slowest_caller(report, closes);
-	x = fxt_finding_add(f, who, FXT_FOR_CALL,
-			    "libraries were opened and closed %s times", fxt_count(count).text);
+	x = fxt_finding_add(f, who, FXT_FOR_CALL, "libraries were opened and closed %s times",
+			    fxt_count(count).text);
 	fxt_finding_evidence(x, "closing took %s; %llu of %llu samples are in opening and closing",
 			     fxt_duration(ns).text, (unsigned long long)samples,
 			     (unsigned long long)report->processor.tree.samples);
@@ -236,14 +246,16 @@ void fxt_find_library_per_item(const struct fxt_report *report, struct fxt_findi
 
 void fxt_find_mapping_per_item(const struct fxt_report *report, struct fxt_findings *f)
 {
-	static const char *const names[] = {"mmap", "mmap64", "__mmap", "__mmap64", "munmap", "__munmap", NULL};
+	static const char *const names[] = {"mmap",   "mmap64",	  "__mmap", "__mmap64",
+					    "munmap", "__munmap", NULL};
 	static const char *const calls[] = {"mmap", "munmap", NULL};
 	uint64_t map_ns, unmap_ns, maps = fxt_repeats_of(&report->repeats, report->r, "mmap", &map_ns);
 	uint64_t unmaps = fxt_repeats_of(&report->repeats, report->r, "munmap", &unmap_ns);
 	struct fxt_finding *x;
 	uint32_t who;
 
-	if (maps < (uint64_t)FXT_LEAST(mapping_per_item) || unmaps < maps / 10 * 9 || map_ns + unmap_ns < fxt_rule_busy_ns(report) / 50)
+	if (maps < (uint64_t)FXT_LEAST(mapping_per_item) || unmaps < maps / 10 * 9 ||
+	    map_ns + unmap_ns < fxt_rule_busy_ns(report) / 50)
 		return;
 	if (fxt_rule_samples_in(report, names, &who) < 3 || who == FXT_NO_FRAME)
 		who = slowest_caller(report, calls);
@@ -264,15 +276,16 @@ void fxt_find_vain_wakeups(const struct fxt_report *report, struct fxt_findings 
 		struct fxt_finding *x;
 		char *name;
 
-		if (w->broadcasts < 20 || w->vain < (uint64_t)FXT_LEAST(vain_wakeups) || w->vain < w->waits / 2 ||
-		    w->vain < w->broadcasts * 4)
+		if (w->broadcasts < 20 || w->vain < (uint64_t)FXT_LEAST(vain_wakeups) ||
+		    w->vain < w->waits / 2 || w->vain < w->broadcasts * 4)
 			continue;
 		name = w->name ? fxt_rule_name(report, w->name, 32) : NULL;
 		x = fxt_finding_add(f, slowest_caller(report, calls), FXT_FOR_LOCK,
-				    "%s threads were woken to no use from condition %s", fxt_count(w->vain).text,
-				    name ? name : "without a name");
-		fxt_finding_evidence(x, "%s broadcasts ended %s waits, and in %s cases the thread waited again at once",
-				     fxt_count(w->broadcasts).text, fxt_count(w->waits).text, fxt_count(w->vain).text);
+				    "%s threads were woken to no use from condition %s",
+				    fxt_count(w->vain).text, name ? name : "without a name");
+		fxt_finding_evidence(
+			x, "%s broadcasts ended %s waits, and in %s cases the thread waited again at once",
+			fxt_count(w->broadcasts).text, fxt_count(w->waits).text, fxt_count(w->vain).text);
 		x->cost_calls = w->vain;
 		free(name);
 	}
@@ -285,11 +298,14 @@ void fxt_find_backlog(const struct fxt_report *report, struct fxt_findings *f)
 		struct fxt_text name = fxt_symbol_text(report->r, call->name);
 		struct fxt_finding *x;
 
-		if (!fxt_text_is(&name, "connect") || call->max_ns < (uint64_t)FXT_LEAST(backlog) * 1000000 || call->max_ns > 1300000000)
+		if (!fxt_text_is(&name, "connect") || call->max_ns < (uint64_t)FXT_LEAST(backlog) * 1000000 ||
+		    call->max_ns > 1300000000)
 			continue;
-		x = fxt_finding_add(f, fxt_rule_caller_of(report, "net", "connect"), FXT_FOR_CALL,
-				    "a connection took %s: its first packet was not answered, and sent again after a "
-				    "second", fxt_duration(call->max_ns).text);
+		x = fxt_finding_add(
+			f, fxt_rule_caller_of(report, "net", "connect"), FXT_FOR_CALL,
+			"a connection took %s: its first packet was not answered, and sent again after a "
+			"second",
+			fxt_duration(call->max_ns).text);
 		fxt_finding_evidence(x, "a server whose backlog is full does so");
 		x->sure = "possible";
 		x->cost_ns = call->max_ns;

@@ -21,7 +21,8 @@ static bool all_ended_well(const struct fxt_report *report)
 	const struct fxt_ends *ends = &report->process_ends;
 	bool any = false;
 
-	for (const struct fxt_slot *s = fxt_map_next(&ends->by_pid, NULL); s; s = fxt_map_next(&ends->by_pid, s)) {
+	for (const struct fxt_slot *s = fxt_map_next(&ends->by_pid, NULL); s;
+	     s = fxt_map_next(&ends->by_pid, s)) {
 		int status = fxt_ends_status(ends, s->a);
 
 		if (s->value[1] || status > 0)

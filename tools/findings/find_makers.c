@@ -85,8 +85,10 @@ void fxt_find_child_per_item(const struct fxt_report *report, struct fxt_finding
 		    fxt_rule_starts_programs(report, m->pid))
 			continue;
 		x = fxt_finding_add(f, m->innermost, FXT_FOR_CALL,
-				    "%s processes were started, one after the other", fxt_count(m->count).text);
-		fxt_finding_evidence(x, "each lived for %s in the mean", fxt_duration(m->lives_ns / m->ended).text);
+				    "%s processes were started, one after the other",
+				    fxt_count(m->count).text);
+		fxt_finding_evidence(x, "each lived for %s in the mean",
+				     fxt_duration(m->lives_ns / m->ended).text);
 		x->cost_ns = m->lives_ns;
 		x->cost_calls = m->count;
 	}
@@ -125,9 +127,10 @@ void fxt_find_vain_connections(const struct fxt_report *report, struct fxt_findi
 		    !m->label || m->ended < (uint64_t)FXT_LEAST(vain_connections) || m->moved_bytes)
 			continue;
 		peer = fxt_rule_name(report, m->label, 48);
-		x = fxt_finding_add(f, m->innermost, FXT_FOR_CALL,
-				    "%s connections to %s came to nothing", fxt_count(m->ended).text, peer);
-		fxt_finding_evidence(x, "each was closed after %s in the mean, and no byte was sent or read: "
+		x = fxt_finding_add(f, m->innermost, FXT_FOR_CALL, "%s connections to %s came to nothing",
+				    fxt_count(m->ended).text, peer);
+		fxt_finding_evidence(x,
+				     "each was closed after %s in the mean, and no byte was sent or read: "
 				     "the peer refused, or did not answer",
 				     fxt_duration(m->lives_ns / m->ended).text);
 		x->cost_ns = m->lives_ns;
@@ -189,7 +192,8 @@ void fxt_find_unreaped(const struct fxt_report *report, struct fxt_findings *f)
 		uint64_t left;
 		struct fxt_finding *x;
 
-		if (!fxt_maker_is(m, report->r, "process", "child") || m->count - m->ended < (uint64_t)FXT_LEAST(unreaped))
+		if (!fxt_maker_is(m, report->r, "process", "child") ||
+		    m->count - m->ended < (uint64_t)FXT_LEAST(unreaped))
 			continue;
 		left = zombies(report, i);
 		if (left < (uint64_t)FXT_LEAST(unreaped))
@@ -230,8 +234,8 @@ void fxt_find_left_child(const struct fxt_report *report, struct fxt_findings *f
 		parent_ns = fxt_ends_ns(&report->process_ends, m->pid);
 		child_ns = fxt_ends_ns(&report->process_ends, child->koid);
 		if (!fxt_ends_known(&report->process_ends, m->pid, &signal) || signal ||
-		    child_ns < parent_ns + (uint64_t)FXT_LEAST(left_child) * 1000000 || !went_on(report, m->pid, child->begin_ns) ||
-		    fxt_rule_starts_programs(report, m->pid))
+		    child_ns < parent_ns + (uint64_t)FXT_LEAST(left_child) * 1000000 ||
+		    !went_on(report, m->pid, child->begin_ns) || fxt_rule_starts_programs(report, m->pid))
 			continue;
 		x = fxt_finding_add(f, m->innermost, FXT_FOR_CALL,
 				    "a child was still there when its parent ended, and for %s after that",
@@ -271,18 +275,22 @@ void fxt_find_child_failed(const struct fxt_report *report, struct fxt_findings 
 
 void fxt_find_unjoined_threads(const struct fxt_report *report, struct fxt_findings *f)
 {
-	uint64_t joined = fxt_rule_times_called(report, "pthread_join") + fxt_rule_times_called(report, "pthread_tryjoin_np") +
-			  fxt_rule_times_called(report, "pthread_timedjoin_np") + fxt_rule_times_called(report, "pthread_clockjoin_np") +
+	uint64_t joined = fxt_rule_times_called(report, "pthread_join") +
+			  fxt_rule_times_called(report, "pthread_tryjoin_np") +
+			  fxt_rule_times_called(report, "pthread_timedjoin_np") +
+			  fxt_rule_times_called(report, "pthread_clockjoin_np") +
 			  fxt_rule_times_called(report, "thrd_join");
 
-	if (fxt_rule_times_called(report, "pthread_detach") || fxt_rule_times_called(report, "pthread_attr_setdetachstate") ||
+	if (fxt_rule_times_called(report, "pthread_detach") ||
+	    fxt_rule_times_called(report, "pthread_attr_setdetachstate") ||
 	    fxt_rule_times_called(report, "thrd_detach"))
 		return;
 	for (size_t i = 0; i < report->made.count; i++) {
 		const struct fxt_maker *m = &report->made.list[i];
 		struct fxt_finding *x;
 
-		if (!fxt_maker_is(m, report->r, "pthread", "thread") || m->ended < joined + (uint64_t)FXT_LEAST(unjoined_threads))
+		if (!fxt_maker_is(m, report->r, "pthread", "thread") ||
+		    m->ended < joined + (uint64_t)FXT_LEAST(unjoined_threads))
 			continue;
 		x = fxt_finding_add(f, m->innermost, FXT_FOR_CALL,
 				    "%s threads have ended and nobody joined them; their stacks stay",
@@ -301,7 +309,8 @@ void fxt_find_never_overlap(const struct fxt_report *report, struct fxt_findings
 		struct fxt_finding *x;
 		uint64_t at_ns;
 
-		if (!fxt_maker_is(m, report->r, "pthread", "thread") || m->count < (uint64_t)FXT_LEAST(never_overlap) || m->ended < m->count ||
+		if (!fxt_maker_is(m, report->r, "pthread", "thread") ||
+		    m->count < (uint64_t)FXT_LEAST(never_overlap) || m->ended < m->count ||
 		    fxt_trend_most(&m->alive, &at_ns) > 1 || m->lives_ns < fxt_rule_run_ns(report) / 3 ||
 		    m->lives_ns > span_ns(m) + span_ns(m) / 4)
 			continue;
@@ -326,14 +335,16 @@ void fxt_find_growing_heap(const struct fxt_report *report, struct fxt_findings 
 			continue;
 		begin_ns = fxt_rule_process_begin_ns(report, m->pid);
 		end_ns = fxt_ends_ns(&report->process_ends, m->pid);
-		if (!fxt_trend_grows(&m->alive, begin_ns, end_ns, &growth) || growth.most < (int64_t)FXT_LEAST(growing_heap) << 20)
+		if (!fxt_trend_grows(&m->alive, begin_ns, end_ns, &growth) ||
+		    growth.most < (int64_t)FXT_LEAST(growing_heap) << 20)
 			continue;
 		x = fxt_finding_add(f, m->innermost, FXT_FOR_HEAP,
 				    "memory becomes more and more: about %s at the most, from here",
 				    fxt_bytes((uint64_t)growth.most).text);
-		fxt_finding_evidence(x, "in the four parts of the run: +%s, +%s, +%s, +%s",
-				     fxt_bytes((uint64_t)growth.part[0]).text, fxt_bytes((uint64_t)growth.part[1]).text,
-				     fxt_bytes((uint64_t)growth.part[2]).text, fxt_bytes((uint64_t)growth.part[3]).text);
+		fxt_finding_evidence(
+			x, "in the four parts of the run: +%s, +%s, +%s, +%s",
+			fxt_bytes((uint64_t)growth.part[0]).text, fxt_bytes((uint64_t)growth.part[1]).text,
+			fxt_bytes((uint64_t)growth.part[2]).text, fxt_bytes((uint64_t)growth.part[3]).text);
 		x->sure = "possible";
 		x->cost_bytes = (uint64_t)growth.most;
 	}
@@ -341,9 +352,10 @@ void fxt_find_growing_heap(const struct fxt_report *report, struct fxt_findings 
 
 void fxt_find_left_files(const struct fxt_report *report, struct fxt_findings *f)
 {
-	uint64_t removed = fxt_rule_times_called(report, "unlink") + fxt_rule_times_called(report, "unlinkat") + fxt_rule_times_called(report, "remove") +
-			   fxt_rule_times_called(report, "rename") + fxt_rule_times_called(report, "renameat") +
-			   fxt_rule_times_called(report, "renameat2");
+	uint64_t removed =
+		fxt_rule_times_called(report, "unlink") + fxt_rule_times_called(report, "unlinkat") +
+		fxt_rule_times_called(report, "remove") + fxt_rule_times_called(report, "rename") +
+		fxt_rule_times_called(report, "renameat") + fxt_rule_times_called(report, "renameat2");
 
 	for (size_t i = 0; i < report->made.count; i++) {
 		const struct fxt_maker *m = &report->made.list[i];
