@@ -338,7 +338,7 @@ background=
 valid killed.fxt
 is "the end of a killed program" "signal=9" "$(ends killed.fxt)"
 fxt report killed.fxt >report
-grep -q '^signalled [0-9]* was killed by signal 9 (Killed)$' report ||
+grep -q '^F1  signalled [0-9]* was killed by signal 9 (Killed)$' report ||
 	fail "a killed program: $(head -n 5 report)"
 fxt dump --json killed.fxt | python3 -c '
 import json, sys

@@ -12,7 +12,7 @@ double apply_plugin(double x)
 	must(library != NULL, "dlopen");
 	*(void **)&function = dlsym(library, "cbrt");
 	x = function(x);
-	dlclose(library);
+	dlclose(library); /* FAULT */
 	return x;
 }
 

@@ -181,6 +181,45 @@ static bool is_delayed(const struct fxt_report *report, const struct fxt_file *f
 	return median_ns > 38000000 && median_ns < 52000000;
 }
 
+/* Returns the process that made connections to the peer, or 0. */
+static uint64_t process_that_asks(const struct fxt_report *report, const char *peer)
+{
+	for (size_t i = 0; i < report->made.count; i++) {
+		const struct fxt_maker *m = &report->made.list[i];
+		struct fxt_text label;
+
+		if (!m->first_label || !fxt_maker_is(m, report->r, "net", "connection"))
+			continue;
+		label = fxt_symbol_text(report->r, m->first_label);
+		if (fxt_text_is(&label, peer))
+			return m->pid;
+	}
+	return 0;
+}
+
+/* Returns the stack in which that process has waited longest for answers, as far as slow calls tell it. A
+ * server that reads by the same function is another process. */
+static uint32_t who_asks(const struct fxt_report *report, const char *peer)
+{
+	uint64_t pid = process_that_asks(report, peer), longest = 0;
+	uint32_t found = FXT_NO_FRAME;
+
+	for (size_t i = 0; i < report->call_stacks.count; i++) {
+		const struct fxt_stack_sum *sum = &report->call_stacks.list[i];
+		struct fxt_text name = fxt_symbol_text(report->r, (uint32_t)sum->key);
+		uint32_t provider = report->who->stacks.frames[sum->innermost].provider;
+		const struct fxt_slot *own = fxt_map_find(&report->overview.own, provider, 0);
+
+		for (const char *const *n = reads; *n; n++)
+			if (fxt_text_is(&name, *n) && sum->total_ns > longest &&
+			    (!pid || (own && own->value[0] == pid))) {
+				longest = sum->total_ns;
+				found = sum->innermost;
+			}
+	}
+	return found;
+}
+
 void fxt_find_delayed_ack(const struct fxt_report *report, struct fxt_findings *f)
 {
 	for (size_t i = 0; i < report->files.count; i++) {
@@ -189,7 +228,7 @@ void fxt_find_delayed_ack(const struct fxt_report *report, struct fxt_findings *
 
 		if (!is_delayed(report, file))
 			continue;
-		x = fxt_finding_add(f, slowest_caller(report, reads), FXT_FOR_CALL,
+		x = fxt_finding_add(f, who_asks(report, file->label), FXT_FOR_CALL,
 				    "each answer of %s came after 40 ms: an acknowledgement was delayed",
 				    file->label);
 		fxt_finding_evidence(x,
@@ -212,7 +251,7 @@ void fxt_find_round_trips(const struct fxt_report *report, struct fxt_findings *
 		    in->calls < (uint64_t)FXT_LEAST(round_trips) || in->total_ns / in->calls < 20000 ||
 		    out->calls < in->calls / 10 * 9 || out->calls > in->calls / 10 * 11)
 			continue;
-		x = fxt_finding_add(f, slowest_caller(report, reads), FXT_FOR_CALL,
+		x = fxt_finding_add(f, who_asks(report, file->label), FXT_FOR_CALL,
 				    "%s requests to %s, one after the other, each waited for its answer",
 				    fxt_count(in->calls).text, file->label);
 		fxt_finding_evidence(x, "an answer took %s in the mean, all of them %s",
