@@ -91,7 +91,7 @@ within()
 }
 for limit in 12000 $((16000 + $(random_below 16000))); do
 	read -r least _ <<<"$(ulimit -d $limit && bare "$apps/host_memory" data 100)"
-	least=$((least - data_kib / 1024))
+	least=$(((least * 1024 - data_kib) / 1024))
 	for mode in $MODES; do
 		read -r taken _ <<<"$(ulimit -d $limit &&
 			FXT_BUFFERING_MODE=$mode FXT_CATEGORIES=#default \

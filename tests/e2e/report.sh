@@ -252,8 +252,8 @@ fi
 python3 "${abs_top_srcdir:?}/tests/e2e/stacked.py" >stacked.fxt && valid stacked.fxt
 fxt report stacked.fxt >report
 is "stacks: lines over 100 columns" "" "$(awk 'length > 100' report)"
-head -n 33 report >first
-grep -E 'asked for by load \(bank\) < main' report | head -n 1 | sed 's/^ *//' >found
+head -n 27 report >first
+grep -oE 'asked for by load \(bank\) < main' first >found
 grep -oE 'in withdraw \(bank\)|^  load \(bank\) +~1.25 MiB' first | sort -u >>found
 printf '%s\n' "asked for by load (bank) < main" "  load (bank)                            ~1.25 MiB" \
 	"in withdraw (bank)" >expected
