@@ -85,6 +85,15 @@ START_TEST(grows)
 	ck_assert_int_eq(growth.part[0] + growth.part[1] + growth.part[2] + growth.part[3], growth.most);
 	ck_assert(!fxt_trend_grows(&early, 0, end, &growth));
 	ck_assert(!fxt_trend_grows(&wave, 0, end, &growth));
+	/* It may stand still for one quarter, but not for two. */
+	for (unsigned still = 1; still <= 2; still++) {
+		struct fxt_trend t = {0};
+
+		for (unsigned i = 0; i < count; i++)
+			if (i * 4 / count != 1 && (still == 1 || i * 4 / count != 2))
+				fxt_trend_add(&t, (uint64_t)step * i, 3);
+		ck_assert_int_eq(fxt_trend_grows(&t, 0, end, &growth), still == 1);
+	}
 	/* All of it is given back in the last moment: it has grown all the same. */
 	fxt_trend_add(&steady, end, -3 * (int64_t)count);
 	ck_assert(fxt_trend_grows(&steady, 0, end + step, &growth));

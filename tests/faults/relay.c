@@ -10,7 +10,7 @@ void serve_client(int listener)
 	int client = accept(listener, NULL, NULL); /* FAULT */
 
 	must(client >= 0 && read(client, request, sizeof request) > 0, "request");
-	work(100);
+	work(500);
 	must(write(client, "done", 4) == 4, "answer");
 }
 

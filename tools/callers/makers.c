@@ -171,6 +171,10 @@ void fxt_makers_take(struct fxt_makers *m, struct fxt_reader *r, struct fxt_call
 
 static void merge(struct fxt_maker *to, const struct fxt_maker *from)
 {
+	if (from->most > to->most) {
+		to->most = from->most;
+		to->innermost = from->innermost;
+	}
 	to->count += from->count;
 	to->ended += from->ended;
 	to->bytes += from->bytes;
@@ -209,6 +213,7 @@ void fxt_makers_finish(struct fxt_makers *m, struct fxt_reader *r, struct fxt_wh
 		struct fxt_slot *s;
 		bool fresh = true;
 
+		maker.most = maker.bytes ? maker.bytes : maker.count;
 		find_path(&maker, r, who);
 		if (maker.path != FXT_NO_PATH) {
 			s = fxt_map_put(&by_path, maker.pid, (uint64_t)maker.name << 32 | maker.path, &fresh);

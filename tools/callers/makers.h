@@ -20,7 +20,8 @@ struct fxt_maker {
 	uint32_t label;
 	bool has_labels;                /* there are several */
 	uint32_t first_label;           /* that of the first */
-	uint32_t innermost;             /* node of a stack that made one, the first */
+	uint32_t innermost;             /* node of the stack that made most: bytes, if it made blocks */
+	uint64_t most;                  /* how many, or how many bytes, that stack made */
 	uint32_t path;                  /* fxt_path_short(), or FXT_NO_PATH; set by fxt_makers_finish() */
 	uint64_t count, ended;
 	uint64_t bytes;                 /* of blocks and mappings, in all */

@@ -99,6 +99,7 @@ int64_t fxt_trend_most(const struct fxt_trend *t, uint64_t *at_ns)
 bool fxt_trend_grows(const struct fxt_trend *t, uint64_t from_ns, uint64_t to_ns, struct fxt_growth *growth)
 {
 	int64_t before = 0;
+	int idle = 0;
 
 	*growth = (struct fxt_growth){0};
 	growth->most = fxt_trend_most(t, &growth->until_ns);
@@ -114,8 +115,7 @@ bool fxt_trend_grows(const struct fxt_trend *t, uint64_t from_ns, uint64_t to_ns
 
 		growth->part[i] = now - before;
 		before = now;
-		if (growth->part[i] < growth->most / FXT_TREND_PARTS / 4)
-			return false;
+		idle += growth->part[i] < growth->most / FXT_TREND_PARTS / 4;
 	}
-	return true;
+	return idle <= FXT_TREND_IDLE;
 }

@@ -24,7 +24,7 @@ int64_t fxt_trend_at(const struct fxt_trend *t, uint64_t at_ns);
 int64_t fxt_trend_most(const struct fxt_trend *t, uint64_t *at_ns);
 
 /* Growth from a time to the moment at which most were there, in as many parts of equal length. */
-enum { FXT_TREND_PARTS = 4 };
+enum { FXT_TREND_PARTS = 4, FXT_TREND_IDLE = 1 };
 struct fxt_growth {
 	uint64_t until_ns;              /* that moment */
 	int64_t most;
@@ -32,8 +32,9 @@ struct fxt_growth {
 };
 
 /* Returns whether they became more and more: in each part by a quarter of an equal share at least, and up to
- * a moment in the last third of the time from `from_ns` to `to_ns`. Whatever is made once, at the start or in
- * one phase, is not. */
+ * a moment in the last third of the time from `from_ns` to `to_ns`. One part may have less, because a busy
+ * machine may keep a program from running for so long. Whatever is made once, at the start or in one phase,
+ * is no growth. */
 bool fxt_trend_grows(const struct fxt_trend *t, uint64_t from_ns, uint64_t to_ns, struct fxt_growth *growth);
 
 #endif
