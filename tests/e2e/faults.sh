@@ -66,8 +66,22 @@ END
 	return 1
 }
 
+# as_expected PROGRAM RULE FUNCTION MARK: returns whether the row is right.
+as_expected()
+{
+	if found "$1" "$2" "$3"; then test -z "$4"; else test -n "$4"; fi
+}
+
 ruled=0 silent=0
 while read -r program end rule function mark; do
+	# A machine that is busy with others may keep a program from what it would do by itself. So what is
+	# not as the table says is recorded twice more, alone.
+	for _ in 1 2; do
+		as_expected "$program" "$rule" "$function" "$mark" 2>/dev/null && break
+		echo "again: $program"
+		rm -rf "$program" "$program.fxt"
+		(try "$program" "$end" </dev/null)
+	done
 	if ! test -s "$program/text" || ! test -s "$program/json"; then
 		fail "$program: there is no report"
 		tail -n 5 "$program"/*.log >&2
