@@ -12,6 +12,10 @@
 #include "tools/descriptors/fd_lifetimes.h"
 #include "tools/printing/print.h"
 
+/* So many ends may stand before their begins at once. Threads write chunks of a few thousand events, so there
+ * are no more; of others the begin counts as alive. */
+enum { EARLY_MOST = 65536 };
+
 static bool counts_bytes(const struct fxt_record *rec)
 {
 	return fxt_text_is(&rec->category, "malloc");
@@ -145,6 +149,8 @@ static void take_end(struct fxt_makers *m, const struct fxt_record *rec)
 	bool fresh;
 
 	if (!s) {
+		if (m->early.used == EARLY_MOST)
+			return;
 		s = fxt_map_put(&m->early, rec->extra, 0, &fresh);
 		s->value[0] = at_ns;
 		s->value[1] = told_at_end(rec);
@@ -163,13 +169,14 @@ void fxt_makers_take(struct fxt_makers *m, struct fxt_reader *r, struct fxt_call
 {
 	if (rec->subtype == FXT_EVENT_ASYNC_END)
 		take_end(m, rec);
-	else if (rec->subtype == FXT_EVENT_ASYNC_BEGIN)
+	else if (rec->subtype == FXT_EVENT_ASYNC_BEGIN && fxt_argument(rec, "stack"))
 		take_begin(m, r, stacks, rec);
 }
 
 /* -- The end of the pass ------------------------------------------------------------------------- */
 
-static void merge(struct fxt_maker *to, const struct fxt_maker *from)
+/* Adds what another maker has made, and frees that one. */
+static void merge(struct fxt_maker *to, struct fxt_maker *from)
 {
 	if (from->most > to->most) {
 		to->most = from->most;
@@ -190,6 +197,7 @@ static void merge(struct fxt_maker *to, const struct fxt_maker *from)
 	}
 	to->failed += from->failed;
 	fxt_trend_merge(&to->alive, &from->alive);
+	fxt_trend_free(&from->alive);
 }
 
 /* Stacks are alike if they have the same culprit and callers. */
@@ -251,6 +259,8 @@ bool fxt_maker_is(const struct fxt_maker *m, const struct fxt_reader *r, const c
 
 void fxt_makers_free(struct fxt_makers *m)
 {
+	for (size_t i = 0; i < m->count; i++)
+		fxt_trend_free(&m->list[i].alive);
 	free(m->list);
 	free(m->alive);
 	fxt_map_free(&m->by_stack);

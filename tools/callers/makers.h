@@ -56,7 +56,8 @@ struct fxt_makers {
 
 #define FXT_NO_MAKER UINT32_MAX
 
-/* Takes an async begin or end that the program made, in the order of the file. */
+/* Takes an async begin or end that the program made, in the order of the file. A begin without a stack is
+ * passed over. */
 void fxt_makers_take(struct fxt_makers *m, struct fxt_reader *r, struct fxt_call_stacks *stacks,
 		     const struct fxt_record *rec);
 /* Puts together what was made on stacks that are alike. */

@@ -5,7 +5,10 @@
 
 #include "trend.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "tools/common/message.h"
 
 /* The first stretches are this long: 64 of them are a thousandth of a second. */
 enum { SHORTEST_NS = 16384 };
@@ -50,22 +53,36 @@ static void begin_earlier(struct fxt_trend *t, uint64_t at_ns)
 	t->begin_ns -= by * t->stretch_ns;
 }
 
-void fxt_trend_add(struct fxt_trend *t, uint64_t at_ns, int64_t change)
+static void add_to_stretch(struct fxt_trend *t, uint64_t at_ns, int64_t by)
 {
-	if (!t->stretch_ns) {
-		t->stretch_ns = SHORTEST_NS;
-		t->begin_ns = begin_of_stretch(t, at_ns);
-	}
 	if (at_ns < t->begin_ns)
 		begin_earlier(t, at_ns);
 	while ((at_ns - t->begin_ns) / t->stretch_ns >= FXT_TREND_STRETCHES)
 		double_stretches(t);
-	t->change[(at_ns - t->begin_ns) / t->stretch_ns] += change;
+	t->change[(at_ns - t->begin_ns) / t->stretch_ns] += by;
+}
+
+void fxt_trend_add(struct fxt_trend *t, uint64_t at_ns, int64_t by)
+{
+	if (!t->change && t->few_count < FXT_TREND_FEW) {
+		t->few[t->few_count++] = (struct fxt_trend_change){at_ns, by};
+		return;
+	}
+	if (!t->change) {
+		t->change = fxt_alloc(FXT_TREND_STRETCHES, sizeof(*t->change));
+		t->stretch_ns = SHORTEST_NS;
+		t->begin_ns = begin_of_stretch(t, at_ns);
+		for (unsigned i = 0; i < t->few_count; i++)
+			add_to_stretch(t, t->few[i].at_ns, t->few[i].by);
+	}
+	add_to_stretch(t, at_ns, by);
 }
 
 void fxt_trend_merge(struct fxt_trend *t, const struct fxt_trend *other)
 {
-	for (int i = 0; i < FXT_TREND_STRETCHES; i++)
+	for (unsigned i = 0; !other->change && i < other->few_count; i++)
+		fxt_trend_add(t, other->few[i].at_ns, other->few[i].by);
+	for (int i = 0; other->change && i < FXT_TREND_STRETCHES; i++)
 		if (other->change[i])
 			fxt_trend_add(t, other->begin_ns + (uint64_t)i * other->stretch_ns, other->change[i]);
 }
@@ -74,17 +91,41 @@ int64_t fxt_trend_at(const struct fxt_trend *t, uint64_t at_ns)
 {
 	int64_t sum = 0;
 
-	if (!t->stretch_ns || at_ns < t->begin_ns)
+	if (!t->change) {
+		for (unsigned i = 0; i < t->few_count; i++)
+			sum += t->few[i].at_ns <= at_ns ? t->few[i].by : 0;
+		return sum;
+	}
+	if (at_ns < t->begin_ns)
 		return 0;
 	for (uint64_t i = 0; i < FXT_TREND_STRETCHES && i <= (at_ns - t->begin_ns) / t->stretch_ns; i++)
 		sum += t->change[i];
 	return sum;
 }
 
+/* Does the same as fxt_trend_most() for a trend of few changes. */
+static int64_t most_of_few(const struct fxt_trend *t, uint64_t *at_ns)
+{
+	int64_t most = 0;
+
+	*at_ns = 0;
+	for (unsigned i = 0; i < t->few_count; i++) {
+		int64_t sum = fxt_trend_at(t, t->few[i].at_ns);
+
+		if (sum > most || (sum == most && most > 0 && t->few[i].at_ns < *at_ns)) {
+			most = sum;
+			*at_ns = t->few[i].at_ns;
+		}
+	}
+	return most;
+}
+
 int64_t fxt_trend_most(const struct fxt_trend *t, uint64_t *at_ns)
 {
 	int64_t sum = 0, most = 0;
 
+	if (!t->change)
+		return most_of_few(t, at_ns);
 	*at_ns = t->begin_ns;
 	for (int i = 0; i < FXT_TREND_STRETCHES; i++) {
 		sum += t->change[i];
@@ -118,4 +159,10 @@ bool fxt_trend_grows(const struct fxt_trend *t, uint64_t from_ns, uint64_t to_ns
 		idle += growth->part[i] < growth->most / FXT_TREND_PARTS / 4;
 	}
 	return idle <= FXT_TREND_IDLE;
+}
+
+void fxt_trend_free(struct fxt_trend *t)
+{
+	free(t->change);
+	*t = (struct fxt_trend){0};
 }

@@ -9,10 +9,22 @@
 
 enum { FXT_TREND_STRETCHES = 64 };
 
+/* A change at a time. */
+struct fxt_trend_change {
+	uint64_t at_ns;
+	int64_t by;
+};
+
+/* Most trends of a trace with many processes have few changes, which are kept one by one. */
+enum { FXT_TREND_FEW = 4 };
+
 /* When nothing has been told, all members are zero. */
 struct fxt_trend {
-	uint64_t begin_ns, stretch_ns;  /* 0: nothing was told yet */
-	int64_t change[FXT_TREND_STRETCHES];
+	struct fxt_trend_change few[FXT_TREND_FEW];     /* in the order in which they were told */
+	unsigned few_count;
+	/* NULL: there are few changes, and a stretch is as short as can be */
+	int64_t *change;
+	uint64_t begin_ns, stretch_ns;
 };
 
 void fxt_trend_add(struct fxt_trend *t, uint64_t at_ns, int64_t change);
@@ -36,5 +48,6 @@ struct fxt_growth {
  * machine may keep a program from running for so long. Whatever is made once, at the start or in one phase,
  * is no growth. */
 bool fxt_trend_grows(const struct fxt_trend *t, uint64_t from_ns, uint64_t to_ns, struct fxt_growth *growth);
+void fxt_trend_free(struct fxt_trend *t);
 
 #endif

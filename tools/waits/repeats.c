@@ -11,18 +11,18 @@
 #include "tools/common/message.h"
 
 static struct fxt_repeated *calls_of(struct fxt_repeats *p, struct fxt_reader *r,
-				     const struct fxt_record *rec, uint64_t pid)
+				     const struct fxt_record *rec)
 {
 	uint32_t category = fxt_symbol(r, &rec->category), name = fxt_symbol(r, &rec->name);
 	struct fxt_slot *s;
 	bool fresh;
 
-	s = fxt_map_put(&p->by_call, pid, (uint64_t)category << 32 | name, &fresh);
+	s = fxt_map_put(&p->by_call, category, name, &fresh);
 	if (!fresh)
 		return &p->calls[s->value[0]];
 	s->value[0] = p->call_count;
 	p->calls = fxt_grow(p->calls, &p->call_capacity, p->call_count + 1, sizeof(*p->calls));
-	p->calls[p->call_count] = (struct fxt_repeated){.pid = pid, .category = category, .name = name};
+	p->calls[p->call_count] = (struct fxt_repeated){.category = category, .name = name};
 	return &p->calls[p->call_count++];
 }
 
@@ -71,7 +71,7 @@ void fxt_repeats_take(struct fxt_repeats *p, struct fxt_reader *r, const struct 
 		      const struct fxt_role *role, bool says_no_wait)
 {
 	uint64_t ns = fxt_ns(rec->provider, rec->extra) - fxt_ns(rec->provider, rec->ticks), ret;
-	struct fxt_repeated *one = calls_of(p, r, rec, r->threads[rec->thread].pid);
+	struct fxt_repeated *one = calls_of(p, r, rec);
 
 	one->count++;
 	one->ns += ns;

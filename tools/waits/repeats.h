@@ -1,6 +1,5 @@
 /* What programs do again and again to no use: polls that find nothing, transfers of a few bytes, and waits
- * for a condition that begin anew at once. Memory is taken for each kind of call of a process, and each
- * condition. */
+ * for a condition that begin anew at once. Memory is taken for each kind of call, and each condition. */
 #ifndef FXT_TOOLS_REPEATS_H
 #define FXT_TOOLS_REPEATS_H
 
@@ -8,9 +7,9 @@
 #include "tools/reading/reader.h"
 #include "tools/waits/call_roles.h"
 
-/* Calls of one name by one process. */
+/* Calls of one name in the whole run. */
 struct fxt_repeated {
-	uint64_t pid, count, ns;
+	uint64_t count, ns;
 	uint32_t category, name;        /* symbols */
 	/* of these, calls that asked without waiting whether there is something, and found nothing */
 	uint64_t empty, empty_ns;
@@ -32,7 +31,7 @@ struct fxt_woken {
 struct fxt_repeats {
 	struct fxt_repeated *calls;
 	size_t call_count, call_capacity;
-	struct fxt_map by_call;         /* pid, and category and name -> place */
+	struct fxt_map by_call;         /* category and name -> place */
 	struct fxt_woken *conds;
 	size_t cond_count, cond_capacity;
 	struct fxt_map by_cond;         /* pid and address -> place */
