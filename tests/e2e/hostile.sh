@@ -9,9 +9,7 @@ need python3
 make="python3 $abs_top_srcdir/tests/e2e/hostile.py"
 bounded="python3 $abs_top_srcdir/tests/e2e/bounded.py"
 bytes=4000000
-# A lifetime that is open takes 24 bytes of a trace and some 180 of the report of who makes what, besides what
-# other sections know of it.
-memory_kb=130000
+memory_kb=100000
 (ulimit -v 200000; "$FXT" --version >/dev/null 2>&1) || skip "this fxt takes more address space for nothing"
 
 commands="report

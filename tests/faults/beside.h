@@ -1,4 +1,4 @@
-/* What the programs of tests/faults share: healthy work beside the fault, and no way to go on after a
+/* The programs of tests/faults share this: healthy work beside the fault, and no way to go on after a
  * surprise. Each program is built with one source, -g and -O1. Its functions are not static, so that each
  * has a frame of its own: that level of optimisation puts a static function that is called once into its
  * caller. */

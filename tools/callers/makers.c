@@ -80,7 +80,7 @@ static size_t free_place(struct fxt_makers *m)
 	return m->alive_count++;
 }
 
-/* What the end of a lifetime tells: the bytes that went through a descriptor; of a child its status, and in
+/* Returns what the end of a lifetime tells: the bytes that went through a descriptor; of a child its status, and in
  * the upper half its signal. */
 static uint64_t told_at_end(const struct fxt_record *rec)
 {

@@ -10,7 +10,7 @@
 #include "rule_facts.h"
 #include "tools/printing/print.h"
 
-/* What an error says of the program. */
+/* An error says one of these of the program. */
 enum sense {
 	NORMAL, /* it is how calls that do not wait answer */
 	LOOKING, /* something is not there: one looks for it, and does so often */

@@ -7,12 +7,14 @@
 
 #include "rules.h"
 #include "tools/printing/print.h"
+#include "tools/programs/frame_names.h"
 
 enum {
 	MUCH_BYTES = 1 << 17,
 	QUARTERS = 4,
 	/* Fewer blocks or samples are left by chance, or are what a program has for as long as it runs. */
 	MANY = 8,
+	SHORT_NS = 1000000000,
 };
 
 static uint64_t in_64_bits(unsigned __int128 n)
@@ -62,6 +64,16 @@ static bool is_steady(const struct fxt_report *report, const struct fxt_heap_ask
 	return all >= MANY && quarters >= QUARTERS - 1;
 }
 
+/* Returns whether the blocks are of a program that its user did not build, as it has no names of functions,
+ * and that ran for a moment only. Such a program leaves what it has to its exit, and need not free it. */
+static bool is_left_to_exit(const struct fxt_report *report, const struct fxt_heap_asker *asker)
+{
+	uint32_t culprit = fxt_culprit_of(&report->who->culprits, FXT_FOR_HEAP, asker->innermost);
+
+	return fxt_rule_run_ns(report) < SHORT_NS && culprit != FXT_NO_FRAME &&
+	       fxt_frame_is_nameless(report->r, &report->who->stacks.frames[culprit]);
+}
+
 void fxt_find_leak(const struct fxt_report *report, struct fxt_findings *f)
 {
 	const struct fxt_heap_askers *a = &report->askers;
@@ -79,7 +91,7 @@ void fxt_find_leak(const struct fxt_report *report, struct fxt_findings *f)
 		if (heap && !one->is_of_several && left > heap->in_use_bytes)
 			left = heap->in_use_bytes;
 		if (left < MUCH_BYTES || (double)left < (double)peak * FXT_LEAST(leak) / 100 ||
-		    !is_steady(report, one))
+		    is_left_to_exit(report, one) || !is_steady(report, one))
 			continue;
 		x = fxt_finding_add(f, one->innermost, FXT_FOR_HEAP,
 				    "leak: %s%s in %s blocks was never freed",
