@@ -80,8 +80,8 @@ static size_t free_place(struct fxt_makers *m)
 	return m->alive_count++;
 }
 
-/* Returns what the end of a lifetime tells: the bytes that went through a descriptor; of a child its status, and in
- * the upper half its signal. */
+/* Returns what the end of a lifetime tells: the bytes that went through a descriptor; of a child its status,
+ * and in the upper half its signal. */
 static uint64_t told_at_end(const struct fxt_record *rec)
 {
 	if (fxt_text_is(&rec->category, "process"))

@@ -323,6 +323,20 @@ void fxt_find_never_overlap(const struct fxt_report *report, struct fxt_findings
 	}
 }
 
+/* Returns whether about as much memory was found to be never freed, by the rule that runs before: then it is
+ * the same memory, and told. */
+static bool is_told_as_leak(const struct fxt_findings *f, uint64_t bytes)
+{
+	for (size_t i = 0; i < f->count; i++) {
+		const struct fxt_finding *x = &f->list[i];
+
+		if (x->rule == &fxt_rules[FXT_RULE_leak] && x->cost_bytes > bytes / 4 * 3 &&
+		    bytes > x->cost_bytes / 4 * 3)
+			return true;
+	}
+	return false;
+}
+
 void fxt_find_growing_heap(const struct fxt_report *report, struct fxt_findings *f)
 {
 	for (size_t i = 0; i < report->made.count; i++) {
@@ -336,7 +350,8 @@ void fxt_find_growing_heap(const struct fxt_report *report, struct fxt_findings 
 		begin_ns = fxt_rule_process_begin_ns(report, m->pid);
 		end_ns = fxt_ends_ns(&report->process_ends, m->pid);
 		if (!fxt_trend_grows(&m->alive, begin_ns, end_ns, &growth) ||
-		    growth.most < (int64_t)FXT_LEAST(growing_heap) << 20)
+		    growth.most < (int64_t)FXT_LEAST(growing_heap) << 20 ||
+		    is_told_as_leak(f, (uint64_t)growth.most))
 			continue;
 		x = fxt_finding_add(f, m->innermost, FXT_FOR_HEAP,
 				    "memory becomes more and more: about %s at the most, from here",

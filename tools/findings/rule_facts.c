@@ -112,6 +112,8 @@ uint64_t fxt_rule_samples_in(const struct fxt_report *report, const char *const 
 		if (!wanted[node->function] || within[s->value[0]] || !node->total)
 			continue;
 		samples += node->total;
+		/* Nodes of the agent have several ids. */
+		within[s->value[0]] = true;
 		if (frame && stacks->frames[frame->value[0]].parent != FXT_NO_FRAME)
 			fxt_stack_sums_add(&callers, 0, stacks->frames[frame->value[0]].parent, node->total);
 	}

@@ -23,7 +23,7 @@
 /* Several records that are chosen together: those of one async, or of one flow. */
 struct fxt_group {
 	uint64_t start_ns, end_ns;      /* the end is UINT64_MAX if none was met */
-	bool has_begin, is_chosen;
+	bool is_chosen;
 };
 
 /* A moment of a thread at which something belongs to the slice around it. */

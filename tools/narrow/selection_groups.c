@@ -38,8 +38,7 @@ struct fxt_group *fxt_group_of(struct fxt_selection *s, const struct fxt_record 
 /* Returns the place of the event's group, with the event in it. */
 static uint32_t note_group(struct fxt_selection *s, const struct fxt_record *rec, uint64_t ns)
 {
-	bool fresh = false, begins = rec->subtype == FXT_EVENT_ASYNC_BEGIN ||
-				     rec->subtype == FXT_EVENT_FLOW_BEGIN;
+	bool fresh = false;
 	struct fxt_slot *slot = fxt_map_put(&s->group_of, rec->extra, is_flow(rec) ? FLOW : ASYNC, &fresh);
 	struct fxt_group *group;
 
@@ -49,7 +48,6 @@ static uint32_t note_group(struct fxt_selection *s, const struct fxt_record *rec
 		s->groups[s->group_count++] = (struct fxt_group){.start_ns = ns, .end_ns = 0};
 	}
 	group = &s->groups[slot->value[0]];
-	group->has_begin |= begins;
 	if (ns < group->start_ns)
 		group->start_ns = ns;
 	/* An async whose end is not there goes on. The end may be met before the begin. */
