@@ -378,8 +378,9 @@ for witness in "" --no-kernel; do
 		"$(tail -n 1 summary | processes_counted)" \
 		"$(fxt report --json --all numbers.fxt | processes_counted)"
 	is "one number$witness: who was killed" "$(grep -c killed model)" \
-		"$(fxt report --top=100 numbers.fxt |
-			grep -c "^same_number $(head -n 1 model) was killed by signal 9")"
+		"$(fxt report --json --all numbers.fxt | python3 -c 'import json, sys
+print(sum(f["what"].startswith("same_number %s was killed by signal 9" % sys.argv[1])
+          for f in json.load(sys.stdin)["findings"]))' "$(head -n 1 model)")"
 done
 
 # The archive of fxt serve has the kernel's numbers. The report tells them apart all the same, and so does

@@ -26,9 +26,9 @@ static void note(struct fxt_ends *e, uint64_t pid, uint64_t at_ns, uint64_t sign
 	if (fresh || at_ns < s->value[0])
 		s->value[0] = at_ns;
 	if (signal)
-		s->value[1] = signal;
-	else if (status <= INT32_MAX)
-		fxt_map_put(&e->statuses, pid, 0, &fresh)->value[0] = status;
+		s->value[1] = (uint32_t)signal;
+	else if (status < INT32_MAX && !(uint32_t)s->value[1])
+		s->value[1] = (status + 1) << 32;
 }
 
 /* Takes an end of the thread's process. */
@@ -82,10 +82,9 @@ static void take_untraced(struct fxt_ends *e, const struct fxt_reader *r, const 
 
 int fxt_ends_status(const struct fxt_ends *e, uint64_t pid)
 {
-	const struct fxt_slot *s = fxt_map_find(&e->statuses, pid, 0);
-	const struct fxt_slot *end = fxt_map_find(&e->by_pid, pid, 0);
+	const struct fxt_slot *s = fxt_map_find(&e->by_pid, pid, 0);
 
-	return s && !(end && end->value[1]) ? (int)s->value[0] : -1;
+	return s ? (int)(s->value[1] >> 32) - 1 : -1;
 }
 
 uint64_t fxt_ends_untraced_ns(const struct fxt_ends *e, uint64_t pid)
@@ -198,14 +197,13 @@ bool fxt_ends_known(const struct fxt_ends *e, uint64_t pid, int *signal)
 {
 	const struct fxt_slot *s = fxt_map_find(&e->by_pid, pid, 0);
 
-	*signal = s ? (int)s->value[1] : 0;
+	*signal = s ? fxt_ends_signal(s) : 0;
 	return s;
 }
 
 void fxt_ends_free(struct fxt_ends *e)
 {
 	fxt_map_free(&e->by_pid);
-	fxt_map_free(&e->statuses);
 	fxt_map_free(&e->executed);
 	fxt_map_free(&e->untraced);
 	free(e->threads);

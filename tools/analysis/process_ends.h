@@ -21,8 +21,9 @@ struct fxt_reaped {
 
 /* The ends of processes. When none is known, all members are zero. */
 struct fxt_ends {
-	struct fxt_map by_pid;          /* pid -> when it ended, and the signal that killed it or 0 */
-	struct fxt_map statuses;        /* pid -> its exit status, if that is known and no signal killed it */
+	/* pid -> when it ended, and the signal that killed it; if none did, its exit status plus 1 in the
+	 * upper half, or 0: that is not known */
+	struct fxt_map by_pid;
 	struct fxt_thread_end *threads; /* by thread */
 	size_t thread_count, thread_capacity;
 	struct fxt_reaped *reaped; /* until all is known of who had which number */
@@ -51,6 +52,12 @@ uint64_t fxt_ends_thread_ns(const struct fxt_ends *e, const struct fxt_reader *r
 
 /* Returns whether the process is known to have ended, and sets *signal to the one that killed it, or to 0. */
 bool fxt_ends_known(const struct fxt_ends *e, uint64_t pid, int *signal);
+
+/* Returns the signal that killed the process of a slot of `by_pid`, or 0. */
+static inline int fxt_ends_signal(const struct fxt_slot *s)
+{
+	return (int)(uint32_t)s->value[1];
+}
 
 /* Returns the exit status of the process, or -1: it is not known, or a signal killed it. */
 int fxt_ends_status(const struct fxt_ends *e, uint64_t pid);

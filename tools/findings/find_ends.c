@@ -1,4 +1,5 @@
-/* Finds processes that a signal killed, and a run that ended with a status other than 0. */
+/* Finds processes that a signal killed, which is a note where others send it, and a run that ended with a
+ * status other than 0. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -72,7 +73,8 @@ static void add_last_words(struct fxt_finding *x, const struct fxt_report *repor
 	}
 }
 
-static void killed(const struct fxt_report *report, struct fxt_findings *f, uint64_t pid, int signal)
+static struct fxt_finding *killed(const struct fxt_report *report, struct fxt_findings *f, uint64_t pid,
+				  int signal)
 {
 	int64_t thread = find_call(report, pid);
 	/* Of processes that had one number in turn, the name is that of the last. */
@@ -84,10 +86,26 @@ static void killed(const struct fxt_report *report, struct fxt_findings *f, uint
 	struct fxt_finding *x = fxt_finding_add(f, stack, FXT_FOR_CALL, "%s was killed by signal %d (%s)",
 						process, signal, strsignal(signal));
 
-	x->share = 1;
 	add_call(x, report, thread);
 	add_last_words(x, report, pid);
 	free(process);
+	return x;
+}
+
+/* Returns whether it is a fault that a process ended by this signal: it is the first one, or has done wrong. */
+static bool is_fault(uint64_t first, uint64_t pid, int signal)
+{
+	return pid == first || is_of_own_doing(signal);
+}
+
+void fxt_find_child_killed(const struct fxt_report *report, struct fxt_findings *f)
+{
+	uint64_t first = fxt_rule_first_process(report);
+
+	for (const struct fxt_slot *s = fxt_map_next(&report->process_ends.by_pid, NULL); s;
+	     s = fxt_map_next(&report->process_ends.by_pid, s))
+		if (fxt_ends_signal(s) && !is_fault(first, s->a, fxt_ends_signal(s)))
+			killed(report, f, s->a, fxt_ends_signal(s));
 }
 
 void fxt_find_ends(const struct fxt_report *report, struct fxt_findings *f)
@@ -97,8 +115,8 @@ void fxt_find_ends(const struct fxt_report *report, struct fxt_findings *f)
 
 	for (const struct fxt_slot *s = fxt_map_next(&report->process_ends.by_pid, NULL); s;
 	     s = fxt_map_next(&report->process_ends.by_pid, s))
-		if (s->value[1] && (s->a == first || is_of_own_doing((int)s->value[1])))
-			killed(report, f, s->a, (int)s->value[1]);
+		if (fxt_ends_signal(s) && is_fault(first, s->a, fxt_ends_signal(s)))
+			killed(report, f, s->a, fxt_ends_signal(s))->share = 1;
 	if (status > 0) {
 		char *process = fxt_rule_process(report, first);
 		struct fxt_finding *x = fxt_finding_add(f, FXT_NO_FRAME, FXT_FOR_CALL,

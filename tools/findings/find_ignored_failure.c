@@ -25,7 +25,7 @@ static bool all_ended_well(const struct fxt_report *report)
 	     s = fxt_map_next(&ends->by_pid, s)) {
 		int status = fxt_ends_status(ends, s->a);
 
-		if (s->value[1] || status > 0)
+		if (fxt_ends_signal(s) || status > 0)
 			return false;
 		any = any || status == 0;
 	}

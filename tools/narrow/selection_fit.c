@@ -42,8 +42,8 @@ bool fxt_fits_thread(const struct fxt_selection *s, const struct fxt_record *rec
 	if (!s->narrow->by[FXT_BY_PROCESS].count && !s->narrow->by[FXT_BY_THREAD].count)
 		return true;
 	if (rec->type == FXT_RECORD_SCHEDULING)
-		return is_chosen_tid(s, rec->id) || is_chosen_tid(s, rec->extra) ||
-		       (rec->thread < s->known.thread_count && s->threads[rec->thread]);
+		return is_chosen_tid(s, rec->id) ||
+		       (rec->subtype != FXT_SCHEDULING_WAKEUP && is_chosen_tid(s, rec->extra));
 	/* What the kernel has told is on the tracks of processors, and says of whom. */
 	thread = fxt_provider_is_kernel(rec->provider) ? fxt_argument(rec, "thread") : NULL;
 	if (thread && fxt_argument_u64(thread, &tid))
