@@ -92,7 +92,7 @@ static struct fxt_finding *killed(const struct fxt_report *report, struct fxt_fi
 	return x;
 }
 
-/* Returns whether it is a fault that a process ended by this signal: it is the first one, or has done wrong. */
+/* Returns whether it is a fault that a signal ended a process: the first one, or one that has done wrong. */
 static bool is_fault(uint64_t first, uint64_t pid, int signal)
 {
 	return pid == first || is_of_own_doing(signal);
