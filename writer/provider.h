@@ -145,9 +145,9 @@ enum fxt_manager_request {
 	FXT_MANAGER_START = 0x211,
 	FXT_MANAGER_STOP = 0x212,               /* Provider.Stop */
 	FXT_MANAGER_TERMINATE = 0x213,          /* Provider.Terminate: the session is over */
-	/* The answer to FXT_PROVIDER_REGISTER. data32: the number of the provider's page of gates; data64: 1
-	 * if INITIALIZE follows at once. The descriptor of these pages comes along. Text: a word of
-	 * FXT_PROVIDER_TOKEN_BYTES bytes by which the manager knows the provider again. */
+	/* The answer to FXT_PROVIDER_REGISTER. data32: the number of the provider's page of gates; data64:
+	 * FXT_INITIALIZE_FOLLOWS and FXT_START_FOLLOWS, or 0. The descriptor of these pages comes along.
+	 * Text: a word of FXT_PROVIDER_TOKEN_BYTES bytes by which the manager knows the provider again. */
 	FXT_MANAGER_REGISTERED = 0x214,
 	/* A streaming provider has recorded as much as it may: the rolling buffer that it has asked to be
 	 * saved will not be saved before the next START. What finds no room is dropped and counted. data64:
@@ -171,6 +171,10 @@ enum { FXT_ALERT_NAME_BYTES = 14, FXT_PROVIDER_NAME_BYTES = 100, FXT_PROVIDER_ME
 
 /* trace_buffering_mode_t */
 enum fxt_buffering_mode { FXT_BUFFERING_ONESHOT, FXT_BUFFERING_CIRCULAR, FXT_BUFFERING_STREAMING };
+
+/* What REGISTERED announces: INITIALIZE comes at once; and START comes as soon as the provider has answered
+ * that. A provider that has waited for a second for what was announced goes on without the manager. */
+enum { FXT_INITIALIZE_FOLLOWS = 1, FXT_START_FOLLOWS = 2 };
 
 /* Added to the streaming mode: a thread that finds no room waits until the manager has saved a rolling
  * buffer. */
@@ -292,7 +296,8 @@ typedef _Atomic uint32_t fxt_managed_entry;
 /* FXT_STAYS: all that counts is in the memory. FXT_MOVES: the provider's own file has a name, and what is not
  * in it is in the memory (buffer_managed.h). FXT_HAS_LEFT: the file has everything, or what is not in it is
  * somebody else's: whoever saves the memory of a provider that is over stores this, so that a helper of the
- * provider's that still lives does not begin to move. */
+ * provider's that still lives does not begin to move. A provider that goes on without a manager that did not
+ * start it in time stores it, too: nothing that counts was ever in that memory. */
 enum fxt_managed_leaving { FXT_STAYS, FXT_MOVES, FXT_HAS_LEFT };
 
 /* What the manager has taken of a chunk in a turn, in one word: so many words, with so many events of the

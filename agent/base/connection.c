@@ -42,6 +42,7 @@ static uint32_t begun_categories;       /* of the last START, before a budget le
 static char token[FXT_PROVIDER_TOKEN_BYTES];
 static bool owes_started;               /* START has come, and was not answered yet */
 static bool has_session;                /* INITIALIZE has come, and TERMINATE has not */
+static bool is_to_start;                /* the manager has announced START, which must not be late */
 static struct timespec patience;        /* how long this process still waits for answers */
 
 /* -- Messages ---------------------------------------------------------------------------------- */
@@ -181,6 +182,7 @@ static void start(void)
 	if (message.text[0])
 		fxt_agent.config.categories |= fxt_category_list(message.text, pass_over);
 	begun_categories = fxt_agent.config.categories;
+	is_to_start = false;
 	if (left_out && *left_out)
 		fxt_agent.config.categories &= ~fxt_category_list(left_out, pass_over);
 	owes_started = true;
@@ -211,10 +213,10 @@ static int say_stopped(int connection)
 }
 
 /* Returns what it means that no message has come. A process that the manager can wake need not be started
- * soon after it was initialized. */
+ * soon after it was initialized, unless the manager has announced that. */
 static int nothing_came(bool waits)
 {
-	return waits && !fxt_gate_manager_word() ? -ETIMEDOUT : -EAGAIN;
+	return waits && (is_to_start || !fxt_gate_manager_word()) ? -ETIMEDOUT : -EAGAIN;
 }
 
 /* Reads messages and does what they say, until one starts the trace. It may wait for the first one, and waits
@@ -310,9 +312,10 @@ static int register_here(int connection)
 		return error;
 	if (message.packet.request == FXT_MANAGER_REGISTERED) {
 		page = message.packet.data32;
+		is_to_start = message.packet.data64 & FXT_START_FOLLOWS;
 		memcpy(token, message.text, FXT_PROVIDER_TOKEN_BYTES);
 		error = descriptor >= 0 ? fxt_gate_keep_page(descriptor, page) : -EPROTO;
-		if (!error && !message.packet.data64)
+		if (!error && !(message.packet.data64 & FXT_INITIALIZE_FOLLOWS))
 			error = -EINPROGRESS;
 	}
 	if (descriptor >= 0)
@@ -344,7 +347,7 @@ int fxt_connection_open(struct fxt_buffer *buffer)
 		return -EBUSY;
 	set_message(0, 0, 0);
 	page = 0;
-	has_session = owes_started = false;
+	has_session = owes_started = is_to_start = false;
 	patience = at_start;
 	connection = open_connection(true);
 	if (connection < 0)
@@ -440,7 +443,8 @@ int fxt_connection_fork(struct fxt_buffer *buffer, struct fxt_buffer_config *con
  * owed. Returns 0, or -EAGAIN if there is no session now, or another negative errno. */
 static int await_initialize(int connection)
 {
-	bool waits = message.packet.request == FXT_MANAGER_REGISTERED && message.packet.data64;
+	bool waits = message.packet.request == FXT_MANAGER_REGISTERED &&
+		     (message.packet.data64 & FXT_INITIALIZE_FOLLOWS);
 	int descriptor, error = 0;
 
 	/* This may be the answer to REGISTER itself. */
@@ -485,8 +489,10 @@ int fxt_connection_make_buffer(struct fxt_buffer *buffer, struct fxt_buffer_conf
 	struct making making = {buffer, config, !fxt_opens_here()};
 	int error;
 
-	if (fxt_gate_is_lent())
+	if (fxt_gate_is_lent()) {
 		patience = when_woken;
+		is_to_start = false;
+	}
 	error = await_initialize(buffer->fd);
 	config->mode = fxt_agent.config.mode;
 	config->bytes = fxt_agent.config.buffer_bytes;
@@ -500,7 +506,11 @@ int fxt_connection_make_buffer(struct fxt_buffer *buffer, struct fxt_buffer_conf
 		error = go_on(buffer, true);
 	else if (!error)
 		fxt_managed_go_on(buffer, false);
-	if (error && error != -EAGAIN)
+	if (error && error != -EAGAIN) {
+		if (buffer->header)
+			atomic_store_explicit(&buffer->header->leaving, FXT_HAS_LEFT, memory_order_release);
 		fxt_buffer_forget(buffer);
+		page = 0;               /* children that are forked ask for themselves */
+	}
 	return error;
 }

@@ -34,6 +34,11 @@ def need(condition, what):
         sys.exit(f"manager_side.py: {what}")
 
 
+def read(path):
+    dump = subprocess.run([FXT, "dump", "--json", path], stdout=subprocess.PIPE, text=True, check=True)
+    return list(map(json.loads, dump.stdout.splitlines()))
+
+
 class Noted:
     """A running tests/apps/noted."""
 
@@ -74,7 +79,8 @@ class Noted:
 class Manager:
     """A manager of one provider, whose page of gates is page 1."""
 
-    def __init__(self, threads, burst, pause_us, answer=REGISTERED, has_word=True, **how):
+    def __init__(self, threads, burst, pause_us, answer=REGISTERED, has_word=True, follows=1,
+                 **how):
         if os.path.exists("side"):
             os.unlink("side")
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -91,7 +97,7 @@ class Manager:
         self.end, _ = self.listener.accept()
         self.end.settimeout(20)
         need(self.receive()[0] == REGISTER, "REGISTER")
-        socket.send_fds(self.end, [PACKET.pack(answer, 0, 1, 1) + b"0" * 16], [fd])
+        socket.send_fds(self.end, [PACKET.pack(answer, 0, 1, follows) + b"0" * 16], [fd])
         os.close(fd)
         self.memory, self.saved, self.trace, self.durable_saved, self.wraps = None, {}, bytearray(), 0, 0
 
@@ -197,18 +203,20 @@ class Manager:
         """Returns how many records the header says to be lost."""
         return struct.unpack_from("=Q", self.memory, 64)[0]
 
+    def left(self):
+        """Returns whether the header says that nothing that counts was ever in the memory."""
+        return struct.unpack_from("=I", self.memory, 200)[0] == 2
+
     def records(self):
         """Returns what was saved."""
         with open("side.fxt", "wb") as file:
             file.write(struct.pack("=QQ", 0x0016547846040010, 1 << 4 | 1 << 16 | 1 << 20) + self.trace)
-        dump = subprocess.run([FXT, "dump", "--json", "side.fxt"], stdout=subprocess.PIPE, text=True,
-                              check=True)
-        return list(map(json.loads, dump.stdout.splitlines()))
+        return read("side.fxt")
 
-    def found(self):
-        """Returns how often each call is in what was saved."""
+    def found(self, path=None):
+        """Returns how often each call is in what was saved, or in this file."""
         found = collections.Counter()
-        for record in self.records():
+        for record in read(path) if path else self.records():
             path = record.get("args", {}).get("pathname") if record.get("name") == "access" else None
             if isinstance(path, str) and path.startswith("/nowhere/"):
                 found[tuple(map(int, path.split("/")[2:]))] += 1
@@ -260,6 +268,19 @@ def soon_and_late():
     manager.save_all()
     manager.program.end()
     need(manager.found(), "nothing was recorded")
+
+
+def announced():
+    """A program that was told that START follows, and gets none, has all calls in a file of its own."""
+    manager = Manager(random.choice((1, 4)), 10, 1000, follows=1 | 2)
+    if random.random() < 0.8:
+        manager.initialize(random.choice((STREAMING, CIRCULAR, ONESHOT)), random.choice((0, 1 << 20)), 1)
+    manager.program.go_on(20)
+    need(not manager.memory or manager.left(), "the memory does not say that the program has left")
+    manager.program.end()
+    found = manager.found(f"beside.{manager.program.process.pid}.fxt")
+    calls = manager.program.calls()
+    need(set(found) == set(calls), f"{len(found)} of {len(calls)} calls are in the program's own file")
 
 
 def nonsense():
@@ -409,7 +430,7 @@ if __name__ == "__main__":
     seed = int(os.environ.get("FXT_SEED", time.time_ns()))
     print(f"seed {seed}")
     random.seed(seed)
-    for rule in losses, sizes, limited, soon_and_late, nonsense, wordless, alerts, premature, again:
+    for rule in losses, sizes, limited, soon_and_late, announced, nonsense, wordless, alerts, premature, again:
         print(rule.__name__, flush=True)
         rule()
     print(f"{windows(int(sys.argv[1]))} calls in {sys.argv[1]} windows")

@@ -152,12 +152,16 @@ class Session:
         """A helper of a provider hands the memory over, and has nothing else to say."""
         # Another child may have had the same number before.
         token, koid = helper.peeked[16:32], helper.peeked[32:36]
-        whose = [p for p in self.providers if p.koid and p.state != "ended" and
-                 koid == struct.pack("=I", p.koid) and token in p.tokens]
-        need(len(whose) == 1, "a helper of nobody:", helper.peeked)
-        own, whose[0].connection = whose[0].connection, helper.connection
-        whose[0].receive(True)
-        whose[0].connection, helper.state = own, "ended"
+        known = [p for p in self.providers if p.koid and koid == struct.pack("=I", p.koid) and
+                 token in p.tokens]
+        whose = [p for p in known if p.state != "ended"]
+        # A provider may be over before its helper is heard.
+        need(known and len(whose) <= 1, "a helper of nobody:", helper.peeked)
+        if whose:
+            own, whose[0].connection = whose[0].connection, helper.connection
+            whose[0].receive(True)
+            whose[0].connection = own
+        helper.state = "ended"
         helper.connection.close()
 
     def registered(self, p):
@@ -178,7 +182,7 @@ class Session:
 
     def refuse(self, p):
         """Does something that makes the program go on without a manager, a second later at most."""
-        how = self.rnd.choice(("end", "nothing", "short", "no pages", "far page", "mode", "unknown"))
+        how = self.rnd.choice(("end", "nothing", "short", "no pages", "far page", "mode", "unknown", "no start"))
         self.note("refuse", how)
         self.is_gone = how != "unknown"
         if how == "short":
@@ -189,6 +193,9 @@ class Session:
             p.send(REGISTERED, 64, 1, b"0" * 16, descriptor=self.gates_fd)
         elif how == "mode":
             p.send(INITIALIZE, 7, 1 << 20, b"io")
+        elif how == "no start":
+            p.send(REGISTERED, p.page, 1 | 2, *p.tokens, descriptor=self.gates_fd)
+            p.send(INITIALIZE, STREAMING, 1 << 20 | self.number << SESSION_SHIFT, b"io")
         elif how == "end":
             p.connection.close()
         # Nothing of this is what the program waits for.

@@ -224,9 +224,18 @@ const char *fxt_client_state_name(enum fxt_client_state state)
 	return names[state];
 }
 
+/* Returns whether the provider was not started in time, and went on without this manager. */
+static bool has_left(const struct fxt_client *p)
+{
+	return p->memory && atomic_load_explicit(&((struct fxt_managed_header *)p->memory)->leaving,
+						 memory_order_acquire) == FXT_HAS_LEFT;
+}
+
 void fxt_client_end(struct fxt_client *p, struct fxt_session *session)
 {
 	p->is_over = true;
+	if (has_left(p))
+		p->id = 0;
 	if (p->state != FXT_CLIENT_CONNECTED) {
 		session->cut_off += p->id && !fxt_client_has_begun(p);
 		fxt_client_terminate(p, session);

@@ -62,8 +62,10 @@ static const char *hear_register(struct fxt_client *p, struct fxt_session *sessi
 	if (!fxt_gates_take(&session->gates, &p->page))
 		return "there are too many, and no page to wake it by";
 	introduce(p, packet->data64, text, bytes);
-	fxt_client_say_with(p, (struct fxt_packet){FXT_MANAGER_REGISTERED, 0, p->page, runs}, p->token,
-			    session->gates.fd);
+	fxt_client_say_with(p,
+			    (struct fxt_packet){FXT_MANAGER_REGISTERED, 0, p->page,
+						runs ? FXT_INITIALIZE_FOLLOWS | FXT_START_FOLLOWS : 0},
+			    p->token, session->gates.fd);
 	if (runs)
 		fxt_client_initialize(p, session);
 	return NULL;
