@@ -196,7 +196,8 @@ struct fxt_buffer {
 	fxt_taken_entry *taken;         /* managed: what the manager has taken of them */
 	size_t front_bytes;             /* managed: the size of header and tables */
 	atomic_uint leavers;            /* managed: how many threads are about to execute a program */
-	uint32_t file_limit;            /* managed: `limit` if the manager dies */
+	/* managed, a stream: how many chunks with records its file may have if the manager dies */
+	uint32_t file_chunks;
 	atomic_uint saved_wraps;        /* managed: halves that were saved (changed under extend_lock) */
 	atomic_uint asked_saves;        /* managed: `saves` of the header when a half was last to be saved */
 	/* managed: the manager saves no further half, because these many bytes are all that may be recorded;
@@ -406,6 +407,12 @@ static inline void fxt_chunk_empty(uint64_t *base, size_t words)
 
 /* Implements after_fork() of storage.h. */
 void fxt_buffer_after_fork(struct fxt_storage *storage, bool is_interrupted);
+
+/* Returns how many chunks the windows have that so many chunks are in. */
+static inline uint32_t fxt_whole_windows(uint32_t chunks)
+{
+	return (chunks + FXT_WINDOW_CHUNKS - 1) / FXT_WINDOW_CHUNKS * FXT_WINDOW_CHUNKS;
+}
 
 /* Returns the address at which chunk `number`, which exists, is mapped. */
 uint64_t *fxt_buffer_chunk(struct fxt_buffer *buffer, uint32_t number);

@@ -337,18 +337,21 @@ static long make_file_apart(void *argument)
 }
 
 /* Makes this a buffer that the file has up to chunk `chunks`. A stream goes on with further windows; those
- * chunks of its last window that do not exist are as good as saved. */
+ * chunks of its last window that do not exist are as good as saved. What did not move is a hole in the file,
+ * so it takes nothing of the file's size. */
 static void become_own(struct fxt_buffer *buffer, uint32_t chunks)
 {
-	uint32_t i;
+	uint32_t moved = 0, i;
 
-	for (i = buffer->limit; i < chunks; i++)
+	for (i = 0; i < buffer->limit; i++)
+		moved += moves(buffer, i);
+	for (; i < chunks; i++)
 		buffer->past[i].saved_at = FXT_IS_SAVED;
 	if (buffer->mode == FXT_STREAMING) {
 		atomic_store_explicit(&buffer->cursor, chunks, memory_order_relaxed);
-		buffer->limit = buffer->file_limit > chunks && chunks % FXT_WINDOW_CHUNKS == 0
-					? buffer->file_limit
-					: chunks;
+		buffer->limit = chunks;
+		if (buffer->file_chunks > moved && chunks % FXT_WINDOW_CHUNKS == 0)
+			buffer->limit += buffer->file_chunks - moved;
 	}
 	atomic_store_explicit(&buffer->extended, chunks, memory_order_relaxed);
 	atomic_store_explicit(&buffer->retry_ns, 0, memory_order_relaxed);
@@ -363,7 +366,7 @@ static void become_own(struct fxt_buffer *buffer, uint32_t chunks)
  * those of the memory. */
 static uint32_t first_chunks(const struct fxt_buffer *buffer)
 {
-	uint32_t whole = (buffer->limit + FXT_WINDOW_CHUNKS - 1) / FXT_WINDOW_CHUNKS * FXT_WINDOW_CHUNKS;
+	uint32_t whole = fxt_whole_windows(buffer->limit);
 
 	if (buffer->mode != FXT_STREAMING || fxt_sys_is_past_limit(fxt_buffer_chunk_offset(buffer, whole)))
 		return buffer->limit;

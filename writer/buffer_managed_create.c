@@ -104,14 +104,13 @@ static int map_memory(struct fxt_buffer *buffer, const struct fxt_buffer_config 
 }
 
 /* Makes tables that are large enough for the file in which the buffer goes on if the manager dies. That
- * begins with whole windows (buffer_leave.c), which the file's limit may be too small for. */
+ * begins with the memory's place, in whole windows (buffer_leave.c). */
 static int make_tables(struct fxt_buffer *buffer)
 {
 	uint32_t limit = buffer->limit;
-	uint32_t whole = (limit + FXT_WINDOW_CHUNKS - 1) / FXT_WINDOW_CHUNKS * FXT_WINDOW_CHUNKS;
 	int error;
 
-	buffer->limit = buffer->file_limit > whole ? buffer->file_limit : whole;
+	buffer->limit = fxt_whole_windows(limit) + buffer->file_chunks;
 	error = fxt_buffer_make_tables(buffer);
 	buffer->limit = limit;
 	return error;
@@ -143,9 +142,9 @@ int fxt_buffer_create_managed(struct fxt_buffer *buffer, const struct fxt_buffer
 	buffer->limit = (uint32_t)((config->bytes - durable) / FXT_CHUNK_BYTES) & ~1u;
 	buffer->early_chunks = FXT_MANAGED_LEAST_CHUNKS;
 	buffer->waits = config->waits;
-	buffer->file_limit = buffer->limit;
-	if (buffer->mode == FXT_STREAMING && config->file_bytes > config->bytes)
-		buffer->file_limit = (uint32_t)((config->file_bytes - durable) / FXT_CHUNK_BYTES);
+	buffer->file_chunks = 0;
+	if (buffer->mode == FXT_STREAMING && config->file_bytes > durable)
+		buffer->file_chunks = (uint32_t)((config->file_bytes - durable) / FXT_CHUNK_BYTES);
 	atomic_store_explicit(&buffer->extended, buffer->limit, memory_order_relaxed);
 	total = front_bytes(buffer) + durable + (uint64_t)buffer->limit * FXT_CHUNK_BYTES;
 	error = make_tables(buffer);

@@ -253,6 +253,24 @@ def limited():
     need(os.path.exists(path) and os.path.getsize(path) > 4096, "there is no file of the program's own")
 
 
+def small():
+    """The memory takes nothing of the size of the file in which the program goes on without its manager."""
+    threads = random.choice((1, 2, 5))
+    manager = Manager(threads, 10, 100, FXT_MAX_SIZE_MB=str(random.choice((2, 3, 8))))
+    manager.initialize(STREAMING, random.choice((8, 16, 64)) << 20, 1)
+    manager.start()
+    manager.program.go_on(20)
+    manager.gates[:4] = bytes(4)
+    manager.end.close()
+    manager.program.go_on(20)
+    begun = manager.program.counts()
+    manager.program.go_on(1000)
+    manager.program.end()
+    found = manager.found(f"beside.{manager.program.process.pid}.fxt")
+    missing = [call for call in manager.program.calls() if call[1] >= begun[call[0]] and call not in found]
+    need(not missing, f"{len(missing)} calls are not in the program's own file, such as {missing[:3]}")
+
+
 def soon_and_late():
     """START may come right behind INITIALIZE, or long after it, while the program goes on."""
     manager = Manager(1, 10, 1000)
@@ -430,7 +448,8 @@ if __name__ == "__main__":
     seed = int(os.environ.get("FXT_SEED", time.time_ns()))
     print(f"seed {seed}")
     random.seed(seed)
-    for rule in losses, sizes, limited, soon_and_late, announced, nonsense, wordless, alerts, premature, again:
+    for rule in (losses, sizes, limited, small, soon_and_late, announced, nonsense, wordless, alerts, premature,
+                 again):
         print(rule.__name__, flush=True)
         rule()
     print(f"{windows(int(sys.argv[1]))} calls in {sys.argv[1]} windows")
