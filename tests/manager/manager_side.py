@@ -448,8 +448,8 @@ if __name__ == "__main__":
     seed = int(os.environ.get("FXT_SEED", time.time_ns()))
     print(f"seed {seed}")
     random.seed(seed)
-    for rule in (losses, sizes, limited, small, soon_and_late, announced, nonsense, wordless, alerts, premature,
-                 again):
+    for rule in (losses, sizes, limited, small, soon_and_late, announced, nonsense, wordless, alerts,
+                 premature, again):
         print(rule.__name__, flush=True)
         rule()
     print(f"{windows(int(sys.argv[1]))} calls in {sys.argv[1]} windows")

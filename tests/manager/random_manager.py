@@ -182,7 +182,8 @@ class Session:
 
     def refuse(self, p):
         """Does something that makes the program go on without a manager, a second later at most."""
-        how = self.rnd.choice(("end", "nothing", "short", "no pages", "far page", "mode", "unknown", "no start"))
+        how = self.rnd.choice(("end", "nothing", "short", "no pages", "far page", "mode", "unknown",
+                               "no start"))
         self.note("refuse", how)
         self.is_gone = how != "unknown"
         if how == "short":
