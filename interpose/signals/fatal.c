@@ -18,7 +18,11 @@
 #include "agent/process/crash.h"
 #include "signal.h"
 
-enum { RESTORER = 0x04000000 };         /* SA_RESTORER, which the C library adds where the kernel wants it */
+enum {
+	RESTORER = 0x04000000,          /* SA_RESTORER, which the C library adds where the kernel wants it */
+	FIRST_PID = 1,                  /* the kernel drops what is sent to this process by default */
+	REST_BYTES = 2048,              /* the handler's frames take less */
+};
 
 typedef void (*action)(int);
 
@@ -97,6 +101,8 @@ static uint64_t *mask_of(sigset_t *set)
 }
 
 /* -- The handler --------------------------------------------------------------------------------- */
+
+static void on_fault(int signum, siginfo_t *info, void *data);
 
 /* Sends the signal again, as it came, to the calling thread, which gets it when it is not blocked any
  * more. */
@@ -179,6 +185,22 @@ static bool faults_again(int signum, const siginfo_t *info)
 		(signum == SIGBUS && info->si_code != BUS_MCEERR_AO));
 }
 
+/* Drops a signal that was sent to a process that survives it, and sets our handler again. */
+static void drop(int signum)
+{
+	struct sigaction ours;
+	uint64_t mask;
+
+	if (guards(signum) || fxt_is_forbidden(FXT_NO_LOCKS))
+		return;
+	mask = fxt_lock(&fxt_agent.fatal_lock);
+	if (!fxt_signal_action(signum, NULL, &ours) && ours.sa_handler == SIG_DFL) {
+		ours.sa_sigaction = on_fault;
+		fxt_signal_action(signum, &ours, NULL);
+	}
+	fxt_unlock(&fxt_agent.fatal_lock, mask);
+}
+
 /* Does what the default action would: the process ends when the handler returns, by the same instruction
  * where that can be, or else by the signal that is sent again. */
 static void act_by_default(int signum, siginfo_t *info, ucontext_t *context)
@@ -186,6 +208,10 @@ static void act_by_default(int signum, siginfo_t *info, ucontext_t *context)
 	const struct sigaction by_default = {.sa_handler = SIG_DFL};
 	struct sigaction now;
 
+	if (info->si_code <= 0 && fxt_sys_getpid() == FIRST_PID) {
+		drop(signum);
+		return;
+	}
 	fxt_crash_record(info, context);
 	/* Somebody may have found our handler by a system call of its own, and call it from its own one. */
 	if (guards(signum) ||
@@ -266,8 +292,11 @@ static bool make_ours(int signum, const struct sigaction *set, struct sigaction 
 	if (set->sa_handler == SIG_DFL) {
 		/* Nobody said on which stack ours may run: the thread's own may be too short, or be what is
 		 * broken. No handler of the program may run meanwhile: it could leave by longjmp. A system
-		 * call that was interrupted ends, so that the core file has the instruction behind it. */
+		 * call that was interrupted ends, so that the core file has the instruction behind it; but
+		 * the first process of a container goes on with it. */
 		flags = (flags | SA_ONSTACK | SA_RESETHAND) & ~(unsigned long)(SA_RESTART | SA_NODEFER);
+		if (fxt_agent.pid == FIRST_PID)
+			flags |= SA_RESTART;
 		*mask_of(&ours->sa_mask) = fxt_blocked_signals;
 	}
 	if (guards(signum))
@@ -291,17 +320,23 @@ bool fxt_fatal_may_set(void)
 	       fxt_agent.pid == (uint32_t)fxt_sys_getpid();
 }
 
+/* Returns whether the calling thread may have no room for our handler of this signal, so that the kernel
+ * would send SIGSEGV in its place. SIGBUS stays ours for the file's sake. */
+static bool lacks_room(int signum)
+{
+	return signum != SIGSEGV && !guards(signum) &&
+	       fxt_stack_has_less(getauxval(AT_MINSIGSTKSZ) + REST_BYTES);
+}
+
 void fxt_fatal_set(int signum)
 {
-	enum { REST_BYTES = 2048 };
 	struct sigaction set, ours;
 	uint64_t mask;
 
 	if (!fxt_fatal_is(signum) || !fxt_fatal_may_set())
 		return;
 	/* A handler may have set the default action to raise the signal again, and have no room for ours. */
-	if (signum != SIGSEGV && !guards(signum) &&
-	    fxt_stack_has_less(getauxval(AT_MINSIGSTKSZ) + REST_BYTES))
+	if (lacks_room(signum))
 		return;
 	mask = fxt_lock(&fxt_agent.fatal_lock);
 	if (!fxt_signal_action(signum, NULL, &set)) {
@@ -343,6 +378,17 @@ static void give_back(int signum)
 		return;
 	show(signum, &set);
 	fxt_signal_action(signum, &set, NULL);
+}
+
+void fxt_fatal_sends(int signum)
+{
+	uint64_t mask;
+
+	if (!fxt_fatal_is(signum) || !lacks_room(signum) || !fxt_fatal_may_set())
+		return;
+	mask = fxt_lock(&fxt_agent.fatal_lock);
+	give_back(signum);
+	fxt_unlock(&fxt_agent.fatal_lock, mask);
 }
 
 /* -- Where there is no handler -------------------------------------------------------------------- */
@@ -388,11 +434,10 @@ static bool is_go(void)
 
 void fxt_fatal_on_stack(size_t bytes)
 {
-	enum { REST_BYTES = 4096 };
 	uint64_t mask;
 	unsigned i;
 
-	if (bytes >= 2 * getauxval(AT_MINSIGSTKSZ) + REST_BYTES || !fxt_fatal_may_set() ||
+	if (bytes >= 2 * (getauxval(AT_MINSIGSTKSZ) + REST_BYTES) || !fxt_fatal_may_set() ||
 	    atomic_exchange(&has_small_stack, true))
 		return;
 	mask = fxt_lock(&fxt_agent.fatal_lock);

@@ -32,6 +32,10 @@ bool fxt_fatal_is_ours(void (*handler)(int));
 void fxt_fatal_show(int signum, void (**handler)(int), unsigned long *flags, void (**restorer)(void),
 		    uint64_t *mask);
 
+/* Gives a signal back to its default action if the calling thread, which is about to send it, may have no
+ * room on its stack for our handler. */
+void fxt_fatal_sends(int signum);
+
 /* Gives signals back to their default actions for good if an alternate stack of this size may lack room for
  * a second handler. Called when the program has set such a stack. */
 void fxt_fatal_on_stack(size_t bytes);

@@ -273,6 +273,21 @@ static void *in_thread(void *unused)
 	return NULL;
 }
 
+/* Sends the signal with so many bytes left on the stack. */
+static void *with_little_left(void *bytes)
+{
+	pthread_attr_t attr;
+	volatile char *room;
+	void *low;
+	size_t size;
+
+	need(!pthread_getattr_np(pthread_self(), &attr) && !pthread_attr_getstack(&attr, &low, &size));
+	room = __builtin_alloca((size_t)__builtin_frame_address(0) - (size_t)low - (size_t)bytes);
+	room[0] = 1;
+	die();
+	return NULL;
+}
+
 static void print_actions(const char *when)
 {
 	struct {
@@ -362,6 +377,9 @@ int main(int argc, char **argv)
 		trap_system_call();
 	if (!strcmp(where, "thread")) {
 		need(!pthread_create(&thread, NULL, in_thread, NULL) && !pthread_join(thread, NULL));
+	} else if (!strncmp(where, "left-", 5)) {
+		need(!pthread_create(&thread, NULL, with_little_left, (void *)bytes) &&
+		     !pthread_join(thread, NULL));
 	} else if (!strcmp(where, "handler")) {
 		signal(SIGUSR1, on_signal);
 		need(!raise(SIGUSR1));

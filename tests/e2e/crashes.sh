@@ -42,6 +42,9 @@ run()
 	grep -av '^fxtagent\|^fxt' "$name/err" >"$name/said"
 }
 
+# $within is the command by which both programs are run, if any.
+within=()
+
 # dies WAY PLACE: dies bare and traced, in a mode that is drawn, with nothing different.
 dies()
 {
@@ -51,9 +54,9 @@ dies()
 	draw_path
 	mode=${modes[$(random_below 3)]}
 	test "$place" = killed && signum=${way#*-}
-	run bare.$name $signum "$app" "$way" "$place" "$path"
-	run "$name" $signum env FXT_MODE=$mode LD_PRELOAD="$FXT_AGENT" FXT_OUTPUT="$scratch/$name/%p.fxt" \
-		"$app" "$way" "$place" "$path"
+	run bare.$name $signum "${within[@]}" "$app" "$way" "$place" "$path"
+	run "$name" $signum "${within[@]}" env FXT_BUFFERING_MODE=$mode LD_PRELOAD="$FXT_AGENT" \
+		FXT_OUTPUT="$scratch/$name/%p.fxt" "$app" "$way" "$place" "$path"
 	for file in ended out said; do
 		same "$name, $mode, $path: $file" bare.$name/$file "$name/$file"
 	done
@@ -83,6 +86,25 @@ for way in "${names[@]}"; do
 	same_some "$way: core file" bare.$way.main.core $way.main.core
 done
 give_up_if_hopeless
+
+# -- Under fxt record, which saves what it shares with the program that has died -------------------------
+
+# The tool ends with the status that a shell would tell of the program.
+for mode in streaming oneshot circular; do
+	way=${names[$(random_below ${#names[@]})]}
+	draw_path
+	name=recorded.$mode
+	run bare.$name "$app" "$way" main "$path"
+	run $name env FXT_BUFFERING_MODE=$mode "$FXT" record -q -o "$scratch/$name/all.fxt" -- \
+		"$app" "$way" main "$path"
+	read -r _ signum <bare.$name/ended
+	is "$name, $way, $path: status" "exited $((128 + signum))" "$(cat $name/ended)"
+	for file in out said; do
+		same "$name, $way, $path: $file" bare.$name/$file $name/$file
+	done
+	valid $(test $mode = circular && echo --ring) $name/all.fxt
+	is "$name, $way, $path: instants in the trace" 1 "$(fxt dump $name/all.fxt | grep -c ' agent:crash ')"
+done
 
 # -- Other places, and other actions --------------------------------------------------------------------
 
@@ -114,7 +136,8 @@ crashes_are "$way" returns 1
 for place in own own-once blocked ignored vfork; do
 	draw_way
 	dies "$way" $place
-	crashes_are "$way" $place 0
+	# The agent keeps SIGBUS for the file's sake, and does what SA_RESETHAND asks for itself.
+	test $place = own-once && test "${ways[$way]}" = 7 || crashes_are "$way" $place 0
 done
 for place in stack-8192 raises-8192 beside-4096; do
 	draw_way
@@ -133,3 +156,24 @@ dies write overflow-65536
 crashes_are write overflow-65536 1
 dies write overflow
 crashes_are write overflow 0
+
+# A thread that sends itself a signal with little room left dies by that. All symbols are bound at the start:
+# to bind one takes much of the stack.
+for way in abort raise-4 kill-6 queue-8; do
+	LD_BIND_NOW=1 dies $way left-$((700 + $(random_below 4000)))
+done
+
+# The first process of a container survives what is sent to it, and dies by its faults.
+within=(unshare -r -p -f --kill-child)
+if "${within[@]}" true 2>/dev/null; then
+	draw_way
+	dies raise-6 first
+	crashes_are raise-6 first 0
+	dies kill-$((ways[$way])) first
+	crashes_are kill-$((ways[$way])) first 0
+	dies abort first
+	crashes_are abort first 1
+	dies read first
+	crashes_are read first 1
+fi
+within=()
