@@ -35,7 +35,7 @@ enum {
 
 /* These are the actions that the program has set last, for each signal. A handler reads the newest one while
  * another thread sets the next one. */
-enum { KEPT = 16 };
+enum { KEPT = 4 };
 static struct kept_actions {
 	struct kept {
 		action handler;
