@@ -181,6 +181,8 @@ AGENT_SOURCES = \
 	agent/process/config.h \
 	agent/process/control.c \
 	agent/process/control.h \
+	agent/process/crash.c \
+	agent/process/crash.h \
 	agent/process/descriptor.c \
 	agent/process/descriptor.h \
 	agent/process/follow.c \

@@ -130,8 +130,8 @@ INTERPOSE_SOURCES = \
 	interpose/process/session.c \
 	interpose/process/spawn.c \
 	interpose/process/versioned.c \
-	interpose/signals/bus.c \
-	interpose/signals/bus.h \
+	interpose/signals/fatal.c \
+	interpose/signals/fatal.h \
 	interpose/signals/signal.c \
 	interpose/signals/signal.h \
 	interpose/signals/signal_delivery.c \

@@ -14,7 +14,7 @@
 #include "interpose/functions/plt.h"
 #include "interpose/memory/heap_sizes.h"
 #include "interpose/process/exit.h"
-#include "interpose/signals/bus.h"
+#include "interpose/signals/fatal.h"
 #include "interpose/signals/signal.h"
 #include "writer/apart.h"
 
@@ -122,7 +122,7 @@ void fxt_interpose_start(void)
 	starting = false;
 	if (fxt_agent_start(&names)) {
 		fxt_signal_start();
-		fxt_bus_start();
+		fxt_fatal_start();
 		/* Our fork handler has to run before those of libraries, which unlock and make anew what
 		 * their other handlers have locked. But it is not registered here if the program has an
 		 * allocator of its own: we may be within that allocator, which waits for us to come back. */

@@ -244,6 +244,7 @@ APPS_C = \
 	tests/apps/preempts \
 	tests/apps/fibers \
 	tests/apps/crowds \
+	tests/apps/crashes \
 	tests/apps/cut \
 	tests/apps/deadlock \
 	tests/apps/descriptors \
@@ -380,7 +381,7 @@ tests/apps/call_stacks: APP_FLAGS = -O2
 tests/apps/by_hand tests/apps/made_list tests/apps/makes_code tests/apps/ring_stacks tests/apps/stuck: \
 	APP_FLAGS = -O2
 # Programs whose faults a report names by lines of source.
-tests/apps/leaks tests/apps/locks_itself tests/apps/peaks: APP_FLAGS = -O2 -g
+tests/apps/crashes tests/apps/leaks tests/apps/locks_itself tests/apps/peaks: APP_FLAGS = -O2 -g
 $(filter tests/apps/count_%,$(APPS_C)): tests/apps/counts.h tests/apps/random.h tests/apps/unseen.h
 tests/apps/same_number \
 tests/apps/busy tests/apps/by_hand tests/apps/call_stacks tests/apps/call_trees tests/apps/descriptor_races \
@@ -416,6 +417,11 @@ tests/apps/causes tests/apps/chain tests/apps/deadlock tests/apps/modes tests/ap
 tests/apps/quiet: tests/apps/asleep.h
 tests/apps/descriptors tests/apps/progress: tests/apps/ask_for_snapshot.h
 tests/apps/count_io_fortified: tests/apps/count_io.c
+tests/apps/crashes: tests/apps/crashes_library.h tests/apps/need.h tests/apps/libcrashes.so
+tests/apps/crashes: APP_LIBS = -Ltests/apps -lcrashes -Wl,-rpath,'$$ORIGIN'
+# The stack goes on behind code without frame pointers.
+tests/apps/libcrashes.so: APP_FLAGS = -O2 -g -fomit-frame-pointer
+tests/apps/libcrashes.so: tests/apps/crashes_library.c tests/apps/crashes_library.h
 tests/apps/lifetimes: APP_MORE = $(top_srcdir)/tests/apps/lifetimes_uses.c
 tests/apps/lifetimes: tests/apps/lifetimes_uses.c tests/apps/lifetimes.h
 
@@ -432,7 +438,7 @@ tests/apps/libsteps_heap.so: tests/apps/steps_heap.c
 # Hostile conditions, and the libraries for them: one whose constructor comes before the agent's, one to be
 # loaded, and one that says what a process has.
 HOST_SO = tests/apps/libhost_early.so tests/apps/libhost_plugin.so tests/apps/libhost_witness.so \
-	tests/apps/libsteps_heap.so \
+	tests/apps/libsteps_heap.so tests/apps/libcrashes.so \
 	tests/apps/libobjects_one.so tests/apps/libobjects_two.so
 tests/apps/host_control tests/apps/host_seccomp \
 tests/apps/libhost_plugin.so: APP_FLAGS = -finstrument-functions
@@ -468,7 +474,7 @@ CLEANFILES += $(HOST_SO) tests/apps/host_own_malloc
 # Compiled by the scripts that run them.
 EXTRA_DIST += tests/apps/host_handlers.c tests/apps/host_locked.c tests/apps/host_names.c
 EXTRA_DIST += tests/apps/plt_calls.c tests/apps/plt_lib.c
-EXTRA_DIST += tests/apps/steps_heap.c
+EXTRA_DIST += tests/apps/crashes_library.c tests/apps/crashes_library.h tests/apps/steps_heap.c
 EXTRA_DIST += tests/apps/host_library.c tests/apps/host_witness.c tests/apps/objects_library.c
 EXTRA_DIST += tests/apps/foreign.c tests/apps/early.c tests/apps/early_main.c
 
@@ -510,6 +516,7 @@ E2E_TESTS = \
 	tests/e2e/after.sh \
 	tests/e2e/budget.sh \
 	tests/e2e/callers.sh \
+	tests/e2e/crashes.sh \
 	tests/e2e/causes.sh \
 	tests/e2e/ctf_reading.sh \
 	tests/e2e/clock.sh \
@@ -588,8 +595,8 @@ E2E_HELPERS = tests/e2e/bounded.py tests/e2e/ctf_lib.sh tests/e2e/hostile.py \
 	tests/e2e/stacked.py \
 	tests/e2e/controller.py tests/e2e/ctf.py tests/e2e/fibers.py tests/e2e/filters.py tests/e2e/kills.py \
 	tests/e2e/manager.py tests/e2e/numbers.py tests/e2e/odd.py tests/e2e/other_writers.py \
-	tests/e2e/progress.py tests/e2e/sleeps.py tests/e2e/steps.py tests/e2e/stuck.py \
-	tests/e2e/trace.py tests/e2e/walks.py
+	tests/e2e/crashes.py tests/e2e/progress.py tests/e2e/sleeps.py tests/e2e/steps.py \
+	tests/e2e/stuck.py tests/e2e/trace.py tests/e2e/walks.py
 # The providers of managed.sh, which keep a model of what they write.
 E2E_HELPERS += tests/manager/compare_archive.py tests/manager/hostile_providers.py \
 	tests/manager/manager_side.py tests/manager/model_provider.py tests/manager/protocol.py \

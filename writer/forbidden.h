@@ -29,7 +29,8 @@ enum fxt_forbidden {
 	FXT_NO_SIGNAL = 32,             /* sending a signal to a thread, or asking whether there is one */
 	FXT_NO_APART = 16,              /* making a helper that opens files where nobody sees it (apart.h) */
 	FXT_NO_TALK = 64,               /* exchanging packets with a manager (buffer_managed.c) */
-	FXT_FORBIDDEN_END = 2048,       /* all of these are below */
+	FXT_NO_RETURN = 2048,           /* returning from a handler: fxt_fatal_filtered() */
+	FXT_FORBIDDEN_END = 4096,       /* all of these are below */
 };
 
 /* This is a set of enum fxt_forbidden. It is 0 unless the program has a filter of its own. */
@@ -75,6 +76,8 @@ static inline unsigned fxt_call_kind(long number, long fourth)
 	case SYS_rt_tgsigqueueinfo:
 	case SYS_tgkill:
 		return FXT_NO_SIGNAL;
+	case SYS_rt_sigreturn:
+		return FXT_NO_RETURN;
 	case SYS_clone:
 	case SYS_wait4:
 	case SYS_exit:

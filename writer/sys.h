@@ -304,7 +304,7 @@ static inline bool fxt_sys_thread_exists(int pid, int tid)
 
 /* These signals are blocked where no handler may run: all of them, but not SIGBUS once the agent has a
  * handler for it. The kernel kills the process for a store behind a file's end where SIGBUS is blocked.
- * That handler puts off every SIGBUS that is not about a store of ours (interpose/signals/bus.c). */
+ * That handler puts off every SIGBUS that is not about a store of ours (interpose/signals/fatal.c). */
 extern uint64_t fxt_blocked_signals __attribute__((visibility("hidden")));
 
 /* What fxt_sys_block_signals() has done in this thread. Work that needs signals blocked is often done within

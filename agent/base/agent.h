@@ -365,7 +365,7 @@ struct fxt_agent {
 	atomic_bool file_made;          /* the buffer exists */
 	atomic_bool filtered;           /* fxt_filter_begins() was called */
 	atomic_bool has_handlers;       /* fxt_handlers_begin() was called */
-	struct fxt_lock bus_lock;       /* held to set the action of SIGBUS: interpose/signals/bus.c */
+	struct fxt_lock fatal_lock;     /* held to set actions of signals: interpose/signals/fatal.c */
 	/* held to make the buffer or a snapshot; it nests in no lock, and durable_lock nests in it */
 	struct fxt_lock file_lock;
 	bool file_failed;               /* the buffer could not be made */

@@ -64,7 +64,7 @@ static void child_file(void)
 	atomic_store_explicit(&fxt_agent.file_made, false, memory_order_relaxed);
 	fxt_agent.is_forked = true;
 	fxt_lock_reset(&fxt_agent.file_lock);
-	fxt_lock_reset(&fxt_agent.bus_lock);
+	fxt_lock_reset(&fxt_agent.fatal_lock);
 	memset(fxt_agent.losses, 0, sizeof(fxt_agent.losses));
 }
 

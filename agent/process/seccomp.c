@@ -128,6 +128,7 @@ static const struct call {
 	{SYS_sched_getscheduler, {0}},
 	{SYS_pread64, {OUR_FD, 1 << 16, 4096, 1 << 20}},
 	{SYS_rt_sigaction, {SIGUSR1, 0, 1 << 16, 8}},
+	{SYS_rt_sigreturn, {0}},
 	{SYS_rt_sigtimedwait, {1 << 16, 0, 1 << 16, 8}},
 	{SYS_sched_yield, {0}},
 	{SYS_setpgid, {0, 0}},

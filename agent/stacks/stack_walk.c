@@ -11,6 +11,7 @@
 enum {
 	OWN_BYTES = 16384,              /* the frames of this library up to the program's take less */
 	STEPS_MOST = 512,               /* damaged memory that leads in a circle comes to an end */
+	BELOW_BYTES = 1 << 20,          /* the frame of a function that found its stack used up is smaller */
 };
 
 #if defined(__x86_64__)
@@ -58,7 +59,7 @@ static enum step step_by_frame_pointer(const struct bounds *bounds, struct fxt_f
 {
 	const uintptr_t *saved = (const uintptr_t *)frame->fp;
 
-	if (frame->fp < frame->sp || frame->fp % sizeof(uintptr_t) ||
+	if (frame->fp < frame->sp || frame->fp < bounds->low || frame->fp % sizeof(uintptr_t) ||
 	    frame->fp > bounds->high - 2 * sizeof(uintptr_t))
 		return STEP_NONE;
 	/* Where no code has rules, all of it has frame pointers, and nothing could confirm a guess. */
@@ -103,8 +104,29 @@ static bool is_signal_return(uintptr_t place)
 	       !memcmp((const void *)place, code, sizeof(code));
 }
 
+/* Returns how far down the stack can be read, from its high end to `low`: a thread that has used it up has a
+ * stack pointer below that. */
+static uintptr_t readable_low(uintptr_t low, uintptr_t high)
+{
+	enum { PAGE = 4096 };
+	uintptr_t readable = high, middle;
+
+	if (fxt_sys_can_read(low))
+		return low;
+	low -= low % PAGE;
+	while (readable - low > PAGE) {
+		middle = low + (readable - low) / 2;
+		middle -= middle % PAGE;
+		if (fxt_sys_can_read(middle))
+			readable = middle;
+		else
+			low = middle;
+	}
+	return readable;
+}
+
 /* Goes from a handler to the code that the signal has interrupted, whose registers lie on the stack. That
- * code may be on another stack. */
+ * code may be on another stack, which may be used up. */
 static bool step_over_signal(const struct fxt_thread *thread, struct bounds *bounds, struct fxt_frame *frame)
 {
 	const ucontext_t *context = (const ucontext_t *)frame->sp;
@@ -119,7 +141,24 @@ static bool step_over_signal(const struct fxt_thread *thread, struct bounds *bou
 	if (frame->sp >= bounds->low && frame->sp < bounds->high)
 		return true;
 	*bounds = (struct bounds){thread->stack.low, thread->stack.high};
-	return fxt_on_own_stack(thread, frame->sp);
+	if (fxt_on_own_stack(thread, frame->sp))
+		bounds->low = readable_low(frame->sp, bounds->high);
+	else if (frame->sp < bounds->low && bounds->low - frame->sp <= BELOW_BYTES)
+		bounds->low = readable_low(bounds->low, bounds->high);
+	else
+		return false;
+	return true;
+}
+
+/* Goes from an address at which there is no code to who has called it. */
+static bool step_from_nowhere(const struct bounds *bounds, struct fxt_frame *frame, struct fxt_reach *reach)
+{
+	if (frame->sp < bounds->low || bounds->high - frame->sp < sizeof(uintptr_t) ||
+	    frame->sp % sizeof(uintptr_t) || fxt_sys_can_read(frame->place - 1))
+		return false;
+	frame->place = *(const uintptr_t *)frame->sp;
+	frame->sp += sizeof(uintptr_t);
+	return is_behind_call(frame->place, reach);
 }
 
 #else
@@ -145,6 +184,14 @@ static bool step_over_signal(const struct fxt_thread *thread, struct bounds *bou
 	return false;
 }
 
+static bool step_from_nowhere(const struct bounds *bounds, struct fxt_frame *frame, struct fxt_reach *reach)
+{
+	(void)bounds;
+	(void)frame;
+	(void)reach;
+	return false;
+}
+
 #endif
 
 /* Returns down to where an interrupted function may have saved something. A function that is about to return
@@ -154,7 +201,7 @@ static uintptr_t low_of_interrupted(const struct bounds *bounds, const struct fx
 {
 	enum { RED_ZONE_BYTES = 128 };
 
-	return frame->sp - bounds->low > RED_ZONE_BYTES ? frame->sp - RED_ZONE_BYTES : bounds->low;
+	return frame->sp > bounds->low + RED_ZONE_BYTES ? frame->sp - RED_ZONE_BYTES : bounds->low;
 }
 
 static inline __attribute__((always_inline)) enum step
@@ -231,6 +278,11 @@ walk_on(const struct fxt_thread *thread, unsigned most, struct fxt_frame frame, 
 			++*count;
 			if (!has_bounds || code.how == FXT_UNWIND_OUTERMOST)
 				return code.how == FXT_UNWIND_OUTERMOST;
+		}
+		if (FXT_UNLIKELY(was_interrupted && !code.module) &&
+		    step_from_nowhere(&bounds, &frame, &reach)) {
+			was_interrupted = false;
+			continue;
 		}
 		how = leave(&code, &bounds, was_interrupted, &frame);
 		if (how == STEP_NONE)

@@ -59,17 +59,19 @@ enum fxt_unwind_found fxt_unwind_rule(struct fxt_unwind_tables *tables, uintptr_
 				      struct fxt_unwind_rule *rule);
 
 /* Does what fxt_unwind_step() does, for a function that has aligned its stack. */
-static inline bool fxt_unwind_step_aligned(const struct fxt_unwind_rule *rule, uintptr_t high,
+static inline bool fxt_unwind_step_aligned(const struct fxt_unwind_rule *rule, uintptr_t low, uintptr_t high,
 					   struct fxt_frame *frame)
 {
 	uintptr_t holder = frame->fp + (uintptr_t)(intptr_t)rule->caller_sp, sp;
 
-	if (holder < frame->sp || frame->fp < frame->sp || holder % sizeof(uintptr_t) ||
+	if (low < frame->sp)
+		low = frame->sp;
+	if (holder < low || frame->fp < low || holder % sizeof(uintptr_t) ||
 	    frame->fp % sizeof(uintptr_t) || holder > high - sizeof(uintptr_t) ||
 	    frame->fp > high - sizeof(uintptr_t))
 		return false;
 	sp = *(const uintptr_t *)holder;
-	if (sp < frame->sp + sizeof(uintptr_t) || sp > high || sp % sizeof(uintptr_t))
+	if (sp < low + sizeof(uintptr_t) || sp > high || sp % sizeof(uintptr_t))
 		return false;
 	frame->place = ((const uintptr_t *)sp)[-1];
 	frame->fp = *(const uintptr_t *)frame->fp;
@@ -87,8 +89,9 @@ static inline bool fxt_unwind_step_from(const struct fxt_unwind_rule *rule, uint
 		  saved = sp + (uintptr_t)(intptr_t)rule->saved_fp;
 
 	if (rule->is_aligned)
-		return fxt_unwind_step_aligned(rule, high, frame);
-	if (sp < frame->sp + sizeof(uintptr_t) || sp > high || sp % sizeof(uintptr_t) ||
+		return fxt_unwind_step_aligned(rule, low, high, frame);
+	if (sp < frame->sp + sizeof(uintptr_t) || sp < low + sizeof(uintptr_t) || sp > high ||
+	    sp % sizeof(uintptr_t) ||
 	    (rule->saved_fp && (saved < low || saved > sp - sizeof(uintptr_t))))
 		return false;
 	frame->place = ((const uintptr_t *)sp)[-1];

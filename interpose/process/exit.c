@@ -9,6 +9,7 @@
  * A forked child that has recorded nothing has no file, and gets none for an _exit(): its parent's trace has
  * its end and status.
  */
+#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -21,6 +22,7 @@
 #include "agent/process/lifecycle.h"
 #include "exit.h"
 #include "interpose/engine/interpose.h"
+#include "interpose/signals/fatal.h"
 
 FXT_REAL(void, exit, (int status), (status))
 FXT_REAL(void, abort, (void), ())
@@ -83,6 +85,7 @@ FXT_EXPORT void abort(void)
 		if ((uint32_t)fxt_sys_getpid() == fxt_agent.pid)
 			fxt_program_text_rest(thread_);
 	}
+	fxt_fatal_sends(SIGABRT);
 	real_abort();
 	__builtin_unreachable();
 }

@@ -13,8 +13,20 @@
 #include "agent/process/lifecycle.h"
 #include "agent/process/seccomp.h"
 #include "interpose/engine/interpose.h"
+#include "interpose/signals/fatal.h"
 
 typedef unsigned long word;
+
+/* Prepares for a filter: what the agent will not be allowed it does no more, or gives back now. */
+static struct fxt_before_filter expect(const struct sock_fprog *filter)
+{
+	bool may_set = fxt_fatal_may_set();
+	struct fxt_before_filter before = fxt_seccomp_expect(filter);
+
+	if (may_set)
+		fxt_fatal_filtered(before.forbidden);
+	return before;
+}
 
 /* Returns the filter at an address, or NULL if it cannot be read: the kernel refuses it then too. */
 static const struct sock_fprog *filter_at(word address)
@@ -40,7 +52,7 @@ static FXT_COLD int prctl_seccomp(word mode, word filter_address, word c, word d
 	int result;
 
 	if (strict || filter)
-		before = fxt_seccomp_expect(filter);
+		before = expect(filter);
 	result = real_prctl(PR_SET_SECCOMP, mode, filter_address, c, d);
 	if (result && (strict || filter))
 		fxt_seccomp_restore(before);
@@ -115,7 +127,7 @@ static void made_within(struct fxt_by_number *call, bool strict, const struct so
 	struct fxt_before_filter before;
 
 	if (strict || filter)
-		before = fxt_seccomp_expect(filter);
+		before = expect(filter);
 	if (fxt_by_number_make(call) < 0 && (strict || filter))
 		fxt_seccomp_restore(before);
 }

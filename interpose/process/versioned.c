@@ -14,6 +14,7 @@
 #include "exit.h"
 #include "interpose/engine/object.h"
 #include "interpose/files/submit.h"
+#include "interpose/signals/fatal.h"
 
 typedef char *char_pointer;
 typedef FILE *stream_pointer;
@@ -87,7 +88,10 @@ typedef struct aiocb64 *const *aiocb64_list;
 	static int send_##symbol(pthread_t thread, int sig)						\
 	{												\
 		uint64_t sent = fxt_signal_sent((int)fxt_agent.pid, (uint64_t)thread, sig);		\
-		int error = real_##symbol(thread, sig);							\
+		int error;										\
+													\
+		fxt_fatal_sends(sig);									\
+		error = real_##symbol(thread, sig);							\
 													\
 		if (error)										\
 			fxt_signal_unsent(sent);							\

@@ -1,5 +1,5 @@
 /* Makes the wrappers of calls that set the actions of signals: signal.def. One signal may be the agent's own
- * (FXT_SIGNAL), and the program must not see that. SIGBUS is the agent's as well: bus.h.
+ * (FXT_SIGNAL), and the program must not see that. So are those whose default is a core file: fatal.h.
  *
  * While a signal is ours the program is told that it has the default action. Whatever action the program
  * sets, the default one included, is the kernel's from then on: a program that sets the default action says
@@ -13,7 +13,7 @@
 #include <signal.h>
 
 #include "agent/process/control.h"
-#include "bus.h"
+#include "fatal.h"
 #include "interpose/engine/interpose.h"
 #include "signal.h"
 
@@ -59,7 +59,7 @@ static void on_signal(int signum, siginfo_t *info, void *context)
 	if (!is_request(info) || !fxt_control_signal())
 		act_by_default(signum);
 	else
-		fxt_bus_start();
+		fxt_fatal_start();
 	errno = error;
 }
 
@@ -87,23 +87,24 @@ int fxt_signal_action(int signum, const struct sigaction *act, struct sigaction 
 }
 
 /* Puts what the program has set into `act`, if the kernel has a handler of ours. */
-static void show(struct sigaction *act)
+static void show(int signum, struct sigaction *act)
 {
 	unsigned long flags = (unsigned)act->sa_flags;
 
-	if (fxt_bus_is_ours(act->sa_handler)) {
-		fxt_bus_show(&act->sa_handler, &flags, &act->sa_restorer);
+	if (fxt_fatal_is_ours(act->sa_handler)) {
+		fxt_fatal_show(signum, &act->sa_handler, &flags, &act->sa_restorer,
+			       (uint64_t *)(void *)&act->sa_mask);
 		act->sa_flags = (int)flags;
 	}
 	if (is_ours(act->sa_handler))
 		*act = (struct sigaction){.sa_handler = SIG_DFL};
 }
 
-static action shown(action handler)
+static action shown(int signum, action handler)
 {
 	struct sigaction act = {.sa_handler = handler};
 
-	show(&act);
+	show(signum, &act);
 	return act.sa_handler;
 }
 
@@ -130,9 +131,9 @@ static bool is_settable(int signum)
 			announce(act->sa_handler);							\
 		result = real_##symbol(signum, act, oldact);						\
 		if (!result && oldact)									\
-			show(oldact);									\
-		if (!result && act && signum == SIGBUS)							\
-			fxt_bus_set();									\
+			show(signum, oldact);								\
+		if (!result && act)									\
+			fxt_fatal_set(signum);								\
 		return result;										\
 	}
 
@@ -143,9 +144,8 @@ GUARDED_SIGACTION(__sigaction)
 	static action guarded_##symbol(int signum, action handler)              \
 	{                                                                       \
 		announce(handler);                                              \
-		handler = shown(real_##symbol(signum, handler));                \
-		if (signum == SIGBUS)                                           \
-			fxt_bus_set();                                          \
+		handler = shown(signum, real_##symbol(signum, handler));        \
+		fxt_fatal_set(signum);                                          \
 		return handler;                                                 \
 	}
 
@@ -192,13 +192,14 @@ static int action_by_number(struct fxt_by_number *call, int signum, const void *
 		fxt_handlers_begin();
 	result = (int)fxt_by_number_make(call);
 	if (!result && oldact) {
-		if (fxt_bus_is_ours(oldact->handler))
-			fxt_bus_show(&oldact->handler, &oldact->flags, &oldact->restorer);
+		if (fxt_fatal_is_ours(oldact->handler))
+			fxt_fatal_show(signum, &oldact->handler, &oldact->flags, &oldact->restorer,
+				       &oldact->mask);
 		if (is_ours(oldact->handler))
 			oldact->handler = SIG_DFL;
 	}
-	if (!result && act && signum == SIGBUS)
-		fxt_bus_set();
+	if (!result && act)
+		fxt_fatal_set(signum);
 	return result;
 }
 

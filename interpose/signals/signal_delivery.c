@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "agent/arrows/signal_senders.h"
+#include "fatal.h"
 #include "interpose/engine/forms.h"
 
 FXT_EXPORT int __sigsuspend(const sigset_t *mask);
@@ -18,6 +19,7 @@ enum { NSIG_BYTES = 8 };                /* the size of a set of signals in the k
 	struct fxt_in_progress *open_ = BLOCKS(SENDS_SHOWN to);						\
 	uint64_t sent_ = fxt_signal_sent(SENDS_PROCESS to, (uint64_t)SENDS_THREAD to, sig);		\
 													\
+	fxt_fatal_sends(sig);										\
 	result_ = FXT_BY_REAL(symbol, __VA_ARGS__);							\
 	if (result_)											\
 		fxt_signal_unsent(sent_);								\

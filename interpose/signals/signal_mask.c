@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "agent/base/stack.h"
+#include "fatal.h"
 #include "interpose/engine/interpose.h"
 
 /* BSD's sigpause() takes a mask of the signals that are held back, X/Open's takes the one that no longer
@@ -28,9 +29,11 @@ static void expect_alternate(const stack_t *ss)
 	}
 }
 
-/* Notes after the call whether the alternate stack lies there. */
-static void note_alternate(const stack_t *ss)
+/* Notes after the call whether the alternate stack lies there, and how large it is. */
+static void note_alternate(const stack_t *ss, int result)
 {
+	if (!result && ss && !(ss->ss_flags & SS_DISABLE))
+		fxt_fatal_on_stack(ss->ss_size);
 	if (fxt_self && ss)
 		fxt_note_alternate(fxt_self);
 }
@@ -41,7 +44,7 @@ static int noted_sigaltstack(const stack_t *ss, stack_t *old_ss)
 
 	expect_alternate(ss);
 	result = real_sigaltstack(ss, old_ss);
-	note_alternate(ss);
+	note_alternate(ss, result);
 	return result;
 }
 
@@ -56,7 +59,7 @@ static int noted_by_number(struct fxt_by_number *call, const stack_t *ss)
 
 	expect_alternate(ss);
 	result = (int)fxt_by_number_make(call);
-	note_alternate(ss);
+	note_alternate(ss, result);
 	return result;
 }
 
