@@ -22,9 +22,6 @@ enum {
 	PATH_BYTES = 64,
 };
 
-/* <sys/single_threaded.h>: glibc before 2.32 does not have it. */
-extern char __libc_single_threaded __attribute__((weak));
-
 static const char own_directory[] = "/proc/self/";
 
 bool fxt_is_alone(void)
@@ -215,7 +212,7 @@ long fxt_apart(fxt_work work, void *argument)
 
 	if (!fxt_opens_here())
 		return fxt_apart_always(work, argument);
-	mask = fxt_sys_block_signals();
+	mask = fxt_sys_keep_handlers_out();
 	result = work(argument);
 	fxt_sys_restore_signals(mask);
 	return result;

@@ -365,7 +365,7 @@ static uint32_t first_chunks(const struct fxt_buffer *buffer)
 {
 	uint32_t whole = (buffer->limit + FXT_WINDOW_CHUNKS - 1) / FXT_WINDOW_CHUNKS * FXT_WINDOW_CHUNKS;
 
-	if (buffer->mode != FXT_STREAMING || fxt_sys_is_past_limit(fxt_buffer_chunk_offset(buffer, whole)))
+	if (buffer->mode != FXT_STREAMING || fxt_buffer_chunk_offset(buffer, whole) > fxt_sys_file_limit())
 		return buffer->limit;
 	return whole;
 }
