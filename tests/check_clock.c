@@ -9,8 +9,12 @@
 
 /* Stands in for clock_gettime(). It computes the kernel's time from the counter, and adds `off_ns`. */
 static int kernel_says(int clock, struct timespec *now);
+#include "writer/sys.h"
+static int link_says(const char *path, char *out, size_t bytes);
+#define fxt_sys_readlink link_says
 #define clock_gettime kernel_says
 #include "agent/clock/clock_offset.c"
+#undef fxt_sys_readlink
 #include "agent/emit/clock.c"
 #undef clock_gettime
 
@@ -23,6 +27,7 @@ static unsigned woken, restarted;       /* how often clock.c has said that the g
 static struct fxt_thread thread;
 static int64_t off_ns;
 static int64_t shifted_ns, set_ns;      /* by a namespace; by who sets the time of day */
+static const char *namespace;           /* what the links of the time namespaces say; NULL: there are none */
 static const char *offsets;             /* what /proc/self/timens_offsets has; NULL: it cannot be read */
 _Thread_local struct fxt_thread *fxt_self;
 static uint64_t random_state;
@@ -64,6 +69,13 @@ long fxt_read_file(const char *path, void *out, size_t bytes)
 	return (long)strlen(offsets);
 }
 
+/* Says what a link to a time namespace leads to. */
+static int link_says(const char *path, char *out, size_t bytes)
+{
+	ck_assert(strstr(path, "/ns/time") != NULL);
+	return namespace ? snprintf(out, bytes, "%s", namespace) : -2 /* ENOENT */;
+}
+
 void fxt_sample_renewed(struct fxt_thread *it, uint64_t now_ns)
 {
 	(void)it, (void)now_ns;
@@ -99,6 +111,7 @@ static void begin(void)
 	memset(&thread, 0, sizeof(thread));
 	off_ns = shifted_ns = set_ns = 0;
 	offsets = NULL;
+	namespace = below(2) ? "time:[4026532999]" : NULL;
 	fxt_clock_start();
 	while (fxt_clock_tick() - begun < 2 * SCALE_MIN_NS)
 		;
@@ -325,10 +338,10 @@ START_TEST(offsets_read)
 		 (long long)(shifted_ns / 1000000000 - (shifted_ns < 0)),
 		 (long long)(shifted_ns - (shifted_ns / 1000000000 - (shifted_ns < 0)) * 1000000000));
 	offsets = text;
+	namespace = "time:[4026532999]";
 	fxt_clock_enters();
-	/* Where no time namespaces are known, the links are missing, and the clocks are compared. */
-	if (is_known)
-		ck_assert_int_eq(fxt_clock_offset_ns, shifted_ns);
+	ck_assert(is_known);
+	ck_assert_int_eq(fxt_clock_offset_ns, shifted_ns);
 	ck_assert_int_lt(llabs((long long)(fxt_clock_offset_ns - shifted_ns)), 50000);
 	is_known = false;
 	fxt_clock_offset_ns = 0;
@@ -336,6 +349,24 @@ START_TEST(offsets_read)
 	own_real_ns = compare();
 	fxt_clock_compare(set_ns);
 	ck_assert_int_lt(llabs((long long)(fxt_clock_offset_ns - shifted_ns)), 50000);
+}
+END_TEST
+
+/* The first namespace has no offsets, and its file is not read; that of others is. */
+START_TEST(first_namespace)
+{
+	char other[] = "time:[4026531834]";
+
+	begin();
+	offsets = "boottime  1  5\n";
+	namespace = other;
+	fxt_clock_offset_again(true);
+	ck_assert(is_known);
+	ck_assert_int_eq(fxt_clock_offset_ns, 0);
+	other[6 + below(10)] ^= 1;
+	fxt_clock_offset_again(true);
+	ck_assert(is_known);
+	ck_assert_int_eq(fxt_clock_offset_ns, 1000000005);
 }
 END_TEST
 
@@ -354,5 +385,6 @@ int main(void)
 	tcase_add_test(lines, gives_up);
 	tcase_add_test(lines, namespaces);
 	tcase_add_test(lines, offsets_read);
+	tcase_add_test(lines, first_namespace);
 	return RUN_SUITE("clock", lines);
 }

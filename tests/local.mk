@@ -260,6 +260,7 @@ APPS_C = \
 	tests/apps/count_numbers \
 	tests/apps/count_others \
 	tests/apps/count_pages \
+	tests/apps/count_costs \
 	tests/apps/count_paths \
 	tests/apps/count_signals \
 	tests/apps/count_streams \
@@ -576,6 +577,7 @@ E2E_TESTS = \
 	tests/e2e/sees.sh \
 	tests/e2e/rings.sh \
 	tests/e2e/serve.sh \
+	tests/e2e/short.sh \
 	tests/e2e/slow.sh \
 	tests/e2e/stacks.sh \
 	tests/e2e/stacks_change.sh \

@@ -22,15 +22,16 @@ enum {
 	PATH_BYTES = 64,
 };
 
-/* <sys/single_threaded.h>: glibc before 2.32 does not have it. */
-extern char __libc_single_threaded __attribute__((weak));
-
 static const char own_directory[] = "/proc/self/";
+
+static bool stays_alone;                /* the kernel has said so, and only the agent runs meanwhile */
 
 bool fxt_is_alone(void)
 {
 	struct stat status;
 
+	if (stays_alone)
+		return true;
 	/* Where there is no /proc, the C library tells of the threads that it has made. */
 	if (fxt_sys_lstat("/proc/self/task", &status))
 		return &__libc_single_threaded && __libc_single_threaded;
@@ -49,6 +50,7 @@ void fxt_apart_after_fork(void)
 	atomic_store(&at_work, 0);
 	atomic_store(&waiting, 0);
 	is_helper = false;
+	stays_alone = false;
 }
 
 void fxt_apart_wait_begins(void)
@@ -75,6 +77,16 @@ void fxt_apart_never(void)
 bool fxt_opens_here(void)
 {
 	return !is_helper && (has_no_helpers || fxt_is_alone());
+}
+
+void fxt_apart_start_begins(void)
+{
+	stays_alone = atomic_load(&fxt_has_no_handlers) && fxt_is_alone();
+}
+
+void fxt_apart_start_ends(void)
+{
+	stays_alone = false;
 }
 
 struct work {
@@ -208,17 +220,18 @@ long fxt_apart_always(fxt_work work, void *argument)
 	return made < 0 ? made : *(volatile long *)&given.result;
 }
 
-long fxt_apart(fxt_work work, void *argument)
+static long work_here(fxt_work work, void *argument)
 {
-	uint64_t mask;
-	long result;
+	uint64_t mask = fxt_sys_keep_handlers_out();
+	long result = work(argument);
 
-	if (!fxt_opens_here())
-		return fxt_apart_always(work, argument);
-	mask = fxt_sys_block_signals();
-	result = work(argument);
 	fxt_sys_restore_signals(mask);
 	return result;
+}
+
+long fxt_apart(fxt_work work, void *argument)
+{
+	return fxt_opens_here() ? work_here(work, argument) : fxt_apart_always(work, argument);
 }
 
 long fxt_apart_from_locks(fxt_work work, void *argument)
@@ -269,7 +282,7 @@ long fxt_read_file(const char *path, void *out, size_t bytes)
 	char made[PATH_BYTES];
 
 	if (fxt_opens_here())
-		return fxt_apart(read_once, &reading);
+		return work_here(read_once, &reading);
 	reading.path = path_of_maker(path, made);
 	return reading.path ? fxt_apart_always(read_once, &reading) : -ENOENT;
 }

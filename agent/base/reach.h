@@ -12,7 +12,7 @@
 #include "writer/storage.h"
 #include "writer/sys.h"
 
-enum { FXT_REACH_PAGES = 4 };
+enum { FXT_REACH_PAGES = 16 };
 
 /* The pages of which the kernel has said last that they can be read. At the beginning all members are
  * zero. */

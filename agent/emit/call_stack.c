@@ -13,6 +13,7 @@
 #include "trace_file.h"
 #include "writer/decimal.h"
 #include "writer/fxt_encode.h"
+#include "writer/fxt_format.h"
 
 enum {
 	/* Words of the durable area that these records may take, and what they leave free behind them. */
@@ -22,6 +23,8 @@ enum {
 	DURABLE_RESERVE_WORDS = 2048,
 	PATH_BYTES = 1024,              /* longer paths are cut */
 	NODE_WORDS = 3 + 1 + 2 + 2 + 2,
+	TOGETHER_WORDS = 96,            /* so many words are written together: some ten nodes */
+	TOGETHER_MOST = 16,
 };
 
 /* These are the values of `told`. Of the others, which lack this bit, each stands for one holding of a
@@ -106,54 +109,101 @@ static bool is_durable_now(struct fxt_thread *thread, uint32_t most_words)
 	       !fxt_agent.buffer.tail_offset && !fxt_holds_lock(thread) && fxt_agent_file();
 }
 
-/* The telling of a stack. */
+/* The telling of a stack. Its records are written together: the durable area's lock is taken, and signals are
+ * blocked, once for several of them. */
 struct telling {
 	struct fxt_thread *thread;
 	/* the records go to the durable area or nowhere, as in the middle of an emission */
 	bool is_durable_alone;
 	uint32_t most_words;            /* of the durable area, for all records */
 	uint64_t good;                  /* for_good() when it began */
+	/* records that are still to be written, one behind the other, and where to note that each is told */
+	unsigned count;
+	size_t words;
+	uint64_t records[TOGETHER_WORDS];
+	_Atomic uint64_t *told[TOGETHER_MOST];
 };
 
-/* Returns whether the record need not be written. One that is in the present chunk alone is written again
- * when it can be durable, because the records of what it has called will be. */
+/* Returns whether the record need not be written, or is going to be. One that is in the present chunk alone
+ * is written again when it can be durable, because the records of what it has called will be. */
 static bool is_told(const struct telling *telling, _Atomic uint64_t *told)
 {
 	struct fxt_thread *thread = telling->thread;
 	uint64_t how = atomic_load_explicit(told, memory_order_relaxed);
+	unsigned i;
 
+	for (i = 0; i < telling->count; i++)
+		if (telling->told[i] == told)
+			return true;
 	return how == for_good() || (how && how == in_chunk(thread) &&
 				      !is_durable_now(thread, telling->most_words));
 }
 
-/* Writes a record and notes that it is told. What is noted was read before the record is written: a handler
- * that comes in between may fork, and the child does not have the record, or it may turn to another chunk.
- * Then the record passes for untold, and is written once more. */
-static void put(const struct telling *telling, const uint64_t *record, size_t words, _Atomic uint64_t *told)
+/* Writes records to the durable area, all or none of them. Returns whether they are there. */
+static bool put_durable(const struct telling *telling, const uint64_t *records, size_t words)
 {
-	struct fxt_thread *thread = telling->thread;
-	uint64_t chunk = in_chunk(thread);
-	bool is_durable = is_durable_now(thread, telling->most_words);
+	bool is_durable;
 
-	if (is_durable) {
-		is_durable = fxt_storage_durable(fxt_agent.storage, record, words, DURABLE_RESERVE_WORDS);
-		/* When one record found no room, no later one is durable either: so nothing is that has been
-		 * called by something which is not. In the child of a fork that came just now, it was the
-		 * parent's area that had no room. */
-		if (is_durable || telling->good == for_good())
-			atomic_fetch_add_explicit(&durable_words,
-						  is_durable ? (unsigned)words : DURABLE_WORDS_FOR_GOOD,
-						  memory_order_relaxed);
-	}
-	if (!is_durable && (telling->is_durable_alone || !fxt_thread_put_extra(thread, record, words)))
-		return;
-	atomic_store_explicit(told,
-			      is_durable || fxt_agent.config.mode != FXT_CIRCULAR ? telling->good : chunk,
-			      memory_order_relaxed);
+	if (!is_durable_now(telling->thread, telling->most_words))
+		return false;
+	is_durable = fxt_storage_durable(fxt_agent.storage, records, words, DURABLE_RESERVE_WORDS);
+	/* When some records found no room, no later ones are durable either: so nothing is that has been
+	 * called by something which is not. In the child of a fork that came just now, it was the parent's
+	 * area that had no room. */
+	if (is_durable || telling->good == for_good())
+		atomic_fetch_add_explicit(&durable_words,
+					  is_durable ? (unsigned)words : DURABLE_WORDS_FOR_GOOD,
+					  memory_order_relaxed);
+	return is_durable;
 }
 
-/* Completes and writes a record whose arguments end at `at`. `name` is a string reference. */
-static void put_object(const struct telling *telling, uint64_t *record, const uint64_t *at, uint64_t id,
+/* Writes records and notes that they are told. What is noted was read before they are written: a handler that
+ * comes in between may fork, and the child does not have the records, or it may turn to another chunk. Then
+ * they pass for untold, and are written once more. */
+static void put_all(const struct telling *telling, const uint64_t *record, size_t words,
+		    _Atomic uint64_t *const *told, unsigned count)
+{
+	struct fxt_thread *thread = telling->thread;
+	bool is_durable = put_durable(telling, record, words);
+	uint64_t chunk;
+
+	for (; count; count--, told++, record += words) {
+		chunk = in_chunk(thread);
+		words = fxt_get_record_words(record[0]);
+		if (!is_durable &&
+		    (telling->is_durable_alone || !fxt_thread_put_extra(thread, record, words)))
+			return;
+		atomic_store_explicit(*told,
+				      is_durable || fxt_agent.config.mode != FXT_CIRCULAR ? telling->good
+											  : chunk,
+				      memory_order_relaxed);
+	}
+}
+
+/* Writes what has gathered, unless a handler has forked meanwhile: then all is told anew. */
+static void put_gathered(struct telling *telling)
+{
+	if (telling->count && telling->good == for_good())
+		put_all(telling, telling->records, telling->words, telling->told, telling->count);
+	telling->count = 0;
+	telling->words = 0;
+}
+
+static void put(struct telling *telling, const uint64_t *record, size_t words, _Atomic uint64_t *told)
+{
+	if (telling->count == TOGETHER_MOST || words > TOGETHER_WORDS - telling->words)
+		put_gathered(telling);
+	if (words > TOGETHER_WORDS) {
+		put_all(telling, record, words, &told, 1);
+		return;
+	}
+	memcpy(telling->records + telling->words, record, words * FXT_WORD_BYTES);
+	telling->words += words;
+	telling->told[telling->count++] = told;
+}
+
+/* Completes and gathers a record whose arguments end at `at`. `name` is a string reference. */
+static void put_object(struct telling *telling, uint64_t *record, const uint64_t *at, uint64_t id,
 		       uint64_t name, unsigned arguments, _Atomic uint64_t *told)
 {
 	size_t words = (size_t)(at - record);
@@ -201,7 +251,7 @@ static uint64_t *put_build_id(uint64_t *at, const struct fxt_code_module *module
 	return fxt_put_text(at, FXT_STR_build_id, text, 2 * (size_t)module->build_id_bytes);
 }
 
-static __attribute__((noinline)) void tell_module(const struct telling *telling, unsigned number)
+static __attribute__((noinline)) void tell_module(struct telling *telling, unsigned number)
 {
 	struct fxt_code_module *module = fxt_code_module(number);
 	uint64_t record[3 + PATH_BYTES / FXT_WORD_BYTES + 1 + 2 + 1 + 2 * FXT_BUILD_ID_MOST / FXT_WORD_BYTES],
@@ -220,7 +270,7 @@ static __attribute__((noinline)) void tell_module(const struct telling *telling,
 		   module->build_id_bytes ? 3 : 2, &module->told);
 }
 
-static __attribute__((noinline)) void tell_node(const struct telling *telling, uint32_t number)
+static __attribute__((noinline)) void tell_node(struct telling *telling, uint32_t number)
 {
 	struct fxt_stack_node *node = fxt_stack_node(number);
 	uintptr_t place = node->place;
@@ -248,11 +298,15 @@ static __attribute__((noinline)) void tell_node(const struct telling *telling, u
  * again if a handler has forked meanwhile. */
 static void tell(struct fxt_thread *thread, bool is_durable_alone, uint32_t most_words, uint32_t stack)
 {
-	struct telling telling = {
-		.thread = thread, .is_durable_alone = is_durable_alone, .most_words = most_words};
 	uint32_t untold[FXT_WALK_MOST + 1], count, node;
+	struct telling telling;
 
+	telling.thread = thread;
+	telling.is_durable_alone = is_durable_alone;
+	telling.most_words = most_words;
 	do {
+		telling.count = 0;
+		telling.words = 0;
 		telling.good = for_good();
 		count = 0;
 		for (node = stack; node && count <= FXT_WALK_MOST; node = fxt_stack_node(node)->caller) {
@@ -263,6 +317,7 @@ static void tell(struct fxt_thread *thread, bool is_durable_alone, uint32_t most
 		}
 		while (count-- > 0 && telling.good == for_good())
 			tell_node(&telling, untold[count]);
+		put_gathered(&telling);
 	} while (telling.good != for_good());
 }
 

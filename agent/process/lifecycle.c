@@ -75,12 +75,15 @@ bool fxt_agent_start(const struct fxt_call_names *calls)
 	fxt_agent.config.own_categories = fxt_agent.config.categories;
 	fxt_gate_own(fxt_agent.pid);
 	fxt_part_table_use();
+	atomic_store(&fxt_has_no_handlers, !fxt_has_handlers());
+	fxt_apart_start_begins();
 	fxt_parts_start();
 	fxt_parts_mode();
 	atomic_store(&fxt_agent.recording, fxt_agent.config.dormant ? FXT_DORMANT : FXT_RECORDING);
 	atomic_store(&fxt_agent.state, FXT_ON);
 	if (!fxt_agent.config.dormant)
 		fxt_agent_file();
+	fxt_apart_start_ends();
 	fxt_may_be_real_time(0);
 	return true;
 }

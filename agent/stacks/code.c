@@ -35,8 +35,8 @@ static uint64_t pack_offset(int32_t offset, unsigned shift)
 	return ((uint64_t)(offset / FXT_CODE_OFFSET_UNIT) & mask) << shift;
 }
 
-/* Finds out about the code that returns to `place`, in the module with this number. */
-static uint64_t learn(uintptr_t place, unsigned number)
+/* Finds out about the code that returns to `place`, in the module with this number. `reach` is the walk's. */
+static uint64_t learn(uintptr_t place, unsigned number, struct fxt_reach *reach)
 {
 	enum fxt_unwind_found how = FXT_UNWIND_NONE;
 	uint64_t word = (uint64_t)number << FXT_CODE_MODULE_SHIFT;
@@ -44,8 +44,11 @@ static uint64_t learn(uintptr_t place, unsigned number)
 	struct fxt_unwind_rule rule = {0};
 	struct fxt_unwind_tables tables;
 
-	if (number && fxt_code_module_tables(number, place - 1, &tables))
+	if (number && fxt_code_module_tables(number, place - 1, &tables)) {
+		tables.reach = *reach;
 		how = fxt_unwind_rule(&tables, place - 1, &rule);
+		*reach = tables.reach;
+	}
 	if (how == FXT_UNWIND_RULE)
 		word |= (rule.is_from_fp ? FXT_CODE_IS_FROM_FP : 0) |
 			(rule.is_aligned ? FXT_CODE_IS_ALIGNED : 0) |
@@ -67,10 +70,11 @@ static bool reaches(uint32_t number)
 /* Finds out about an address, and keeps that in the list that begins at `head`, unless the module is not
  * known, and cannot be known again. Returns it as a word. */
 static __attribute__((noinline)) uint64_t learn_word(struct table *all, _Atomic uint16_t *head,
-						     uintptr_t place, unsigned module)
+						     uintptr_t place, unsigned module,
+						     struct fxt_reach *reach)
 {
 	uint16_t first = atomic_load_explicit(head, memory_order_relaxed);
-	uint64_t word = learn(place, module);
+	uint64_t word = learn(place, module, reach);
 	uint32_t number;
 
 	number = atomic_load_explicit(&all->count, memory_order_relaxed) + 1;
@@ -115,5 +119,5 @@ uint64_t fxt_code_word(uintptr_t place, struct fxt_code_latest *latest)
 	}
 	if (!is_module_known)
 		module = fxt_code_module_of(place - 1, latest);
-	return learn_word(all, head, place, module);
+	return learn_word(all, head, place, module, &latest->reach);
 }

@@ -317,8 +317,9 @@ unsigned fxt_code_module_of(uintptr_t address, struct fxt_code_latest *latest)
 		return latest->number;
 	if (!find_module(address, &found))
 		return 0;
-	*latest = (struct fxt_code_latest){(uintptr_t)found.in.dlfo_map_start,
-					   (uintptr_t)found.in.dlfo_map_end, number_of(&found)};
+	latest->low = (uintptr_t)found.in.dlfo_map_start;
+	latest->high = (uintptr_t)found.in.dlfo_map_end;
+	latest->number = number_of(&found);
 	return latest->number;
 }
 

@@ -45,11 +45,13 @@ struct fxt_code_module {
 	_Atomic uint64_t told;          /* which record the trace has of it: agent/emit/call_stack.c */
 };
 
-/* The module that a walk has found last. A thread that is going to return there keeps it loaded, so it need
- * not be looked at twice in a walk. At the beginning all members are zero. */
+/* What a walk has found last. A thread that is going to return to a module keeps it loaded, so it need not be
+ * looked at twice in a walk; and what could be read in a walk can be read until its end. At the beginning all
+ * members are zero. */
 struct fxt_code_latest {
-	uintptr_t low, high;
+	uintptr_t low, high;            /* the module, and its number */
 	unsigned number;
+	struct fxt_reach reach;         /* of its and of other modules' unwind tables */
 };
 
 /* Returns the number of the module that has the code at an address; 0: none has. `latest` is the walk's. */
