@@ -106,46 +106,6 @@ static void handle(int signum)
 	fxt_unlock(&lock, mask);
 }
 
-static void *wait_for_end(void *argument)
-{
-	return pthread_mutex_lock(argument), argument;
-}
-
-/* Where no handler can come, a lock blocks nothing. Where one can come, or there are two threads,
- * it does. */
-START_TEST(no_handlers)
-{
-	static pthread_mutex_t ends = PTHREAD_MUTEX_INITIALIZER;
-	pthread_t thread;
-	unsigned i;
-
-	for (i = 0; i < 4; i++) {
-		bool blocks = i != 1;
-		uint64_t mask, inner;
-
-		atomic_store(&fxt_has_no_handlers, i == 1 || i == 3);
-		if (i == 3) {
-			pthread_mutex_lock(&ends);
-			pthread_create(&thread, NULL, wait_for_end, &ends);
-		}
-		mask = fxt_lock(&lock);
-		ck_assert_int_eq(is_blocked(), blocks);
-		ck_assert(lock.taken);
-		inner = fxt_sys_block_signals();
-		ck_assert(is_blocked());
-		fxt_sys_restore_signals(inner);
-		ck_assert_int_eq(is_blocked(), blocks);
-		fxt_unlock(&lock, mask);
-		ck_assert(!is_blocked());
-		ck_assert(fxt_trylock(&lock, &mask));
-		ck_assert_int_eq(is_blocked(), blocks);
-		fxt_unlock(&lock, mask);
-	}
-	pthread_mutex_unlock(&ends);
-	pthread_join(thread, NULL);
-}
-END_TEST
-
 /* A handler that takes locks comes when the thread has none, wherever it interrupts the thread. */
 START_TEST(handlers)
 {
@@ -190,7 +150,6 @@ int main(void)
 	tcase_add_loop_test(test, nested, 0, 2);
 	tcase_add_test(test, shared);
 	tcase_add_test(test, handlers);
-	tcase_add_test(test, no_handlers);
 	tcase_add_test(test, forks);
 	return RUN_SUITE("signals", test);
 }

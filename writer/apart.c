@@ -22,6 +22,9 @@ enum {
 	PATH_BYTES = 64,
 };
 
+/* <sys/single_threaded.h>: glibc before 2.32 does not have it. */
+extern char __libc_single_threaded __attribute__((weak));
+
 static const char own_directory[] = "/proc/self/";
 
 static bool stays_alone;                /* the kernel has said so, and only the agent runs meanwhile */
@@ -81,7 +84,7 @@ bool fxt_opens_here(void)
 
 void fxt_apart_start_begins(void)
 {
-	stays_alone = atomic_load(&fxt_has_no_handlers) && fxt_is_alone();
+	stays_alone = fxt_is_alone();
 }
 
 void fxt_apart_start_ends(void)
@@ -222,7 +225,7 @@ long fxt_apart_always(fxt_work work, void *argument)
 
 static long work_here(fxt_work work, void *argument)
 {
-	uint64_t mask = fxt_sys_keep_handlers_out();
+	uint64_t mask = fxt_sys_block_signals();
 	long result = work(argument);
 
 	fxt_sys_restore_signals(mask);

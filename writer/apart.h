@@ -29,12 +29,12 @@ bool fxt_opens_here(void);
  * the calling thread. This is called once, at start. */
 void fxt_apart_never(void);
 
-/* These stand around the start of the agent. Where no handler can come meanwhile, nobody can make a thread,
- * and the kernel is asked once. */
+/* These stand around the start of the agent. The caller knows that no handler comes meanwhile, so nobody makes a
+ * thread, and the kernel is asked once. */
 void fxt_apart_start_begins(void);
 void fxt_apart_start_ends(void);
 
-/* Does the work, with handlers kept out, and returns its result. If the work could not be done, returns
+/* Does the work, with all signals blocked, and returns its result. If the work could not be done, returns
  * -1 (EPERM) or another negative errno of the kernel. The work may leave descriptors open only if the
  * thread is alone. Everything it works with has to be in memory. Within the work, getpid() and /proc/self
  * may be those of the helper; /proc/self/maps lists the same memory. */

@@ -368,7 +368,7 @@ static uint32_t first_chunks(const struct fxt_buffer *buffer)
 {
 	uint32_t whole = fxt_whole_windows(buffer->limit);
 
-	if (buffer->mode != FXT_STREAMING || fxt_buffer_chunk_offset(buffer, whole) > fxt_sys_file_limit())
+	if (buffer->mode != FXT_STREAMING || fxt_sys_is_past_limit(fxt_buffer_chunk_offset(buffer, whole)))
 		return buffer->limit;
 	return whole;
 }

@@ -19,7 +19,7 @@ static int make_memory(uint64_t bytes)
 	static const char name[] = "fxt buffer";
 	int fd, error;
 
-	if (bytes > fxt_sys_file_limit())
+	if (fxt_sys_is_past_limit(bytes))
 		return -EFBIG;
 	fd = (int)FXT_SYSCALL2(SYS_memfd_create, name, MFD_CLOEXEC | MFD_ALLOW_SEALING | NOEXEC_SEAL);
 	if (fd == -EINVAL)

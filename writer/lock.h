@@ -2,8 +2,7 @@
  * chunk or once a string, never once an event.
  *
  * A lock is held with all signals blocked that fxt_blocked_signals has (all but SIGBUS, once the agent
- * handles that), unless the process has one thread and no handler. So no handler finds a lock held by its own
- * thread, and the holder cannot be cancelled. The
+ * handles that). So no handler finds a lock held by its own thread, and the holder cannot be cancelled. The
  * forking thread holds no lock across a fork, and a child calls fxt_lock_reset() first.
  *
  * The child of a vfork runs in its parent's memory and may be killed at any instruction, so it takes no
@@ -46,7 +45,7 @@ void fxt_lock_wait(struct fxt_lock *lock);
 /* Takes the lock. Returns the signal mask to give back to fxt_unlock(). */
 static inline uint64_t fxt_lock(struct fxt_lock *lock)
 {
-	uint64_t mask = fxt_sys_keep_handlers_out();
+	uint64_t mask = fxt_sys_block_signals();
 	int was = 0;
 
 	FXT_CHECK((!fxt_lender || (uint32_t)fxt_sys_getpid() == fxt_lender), ==, true);
@@ -64,7 +63,7 @@ static inline bool fxt_trylock(struct fxt_lock *lock, uint64_t *mask)
 
 	if (atomic_load_explicit(&lock->taken, memory_order_relaxed) || fxt_may_not_lock())
 		return false;
-	*mask = fxt_sys_keep_handlers_out();
+	*mask = fxt_sys_block_signals();
 	if (atomic_compare_exchange_strong_explicit(&lock->taken, &was, 1, memory_order_acquire,
 						    memory_order_relaxed))
 		return true;

@@ -241,7 +241,7 @@ static int write_snapshot(struct fxt_buffer *buffer, int fd)
 	/* The file gets the durable area's size first: its last filler covers words that are not written,
 	 * and nothing may follow them. */
 	if (!error)
-		error = file.offset > fxt_sys_file_limit() ? -EFBIG
+		error = fxt_sys_is_past_limit(file.offset) ? -EFBIG
 							   : fxt_sys_ftruncate(fd, (off_t)file.offset);
 	if (!error) {
 		look_first(buffer, &look);

@@ -7,7 +7,6 @@ uint64_t fxt_blocked_signals = UINT64_MAX;
 __thread uint32_t fxt_lender;
 __thread unsigned char fxt_signals;
 _Atomic unsigned fxt_memory_rules;
-_Atomic bool fxt_has_no_handlers;
 
 enum { PAGE = 4096, DONTUNMAP = 4 };
 enum { PRIVATE = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE };

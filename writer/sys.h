@@ -111,6 +111,37 @@ static inline void fxt_sys_take_back(int signum)
 	FXT_SYSCALL4(SYS_rt_sigtimedwait, &set, NULL, &at_once, sizeof(set));
 }
 
+/* Returns whether a file of this size would exceed the limit of the process. The kernel does not only
+ * refuse to write there: it sends SIGXFSZ. So we do not write there. If the program lowers the limit
+ * between this test and the call, fxt_sys_grown() takes the signal back, because code that makes a file
+ * larger has all signals blocked. */
+static inline bool fxt_sys_is_past_limit(uint64_t bytes)
+{
+	struct rlimit limit;
+
+	return !fxt_sys_getrlimit(RLIMIT_FSIZE, &limit) && bytes > limit.rlim_cur;
+}
+
+/* Returns the result of a call that makes a file larger, after taking back the signal if it met the limit. */
+static inline long fxt_sys_grown(long result)
+{
+	if (__builtin_expect(result == -27 /* EFBIG */, 0))
+		fxt_sys_take_back(SIGXFSZ);
+	return result;
+}
+
+static inline ssize_t fxt_sys_pwritev(int fd, const struct iovec *vector, int count, off_t offset)
+{
+	uint64_t end = (uint64_t)offset;
+	int i;
+
+	for (i = 0; i < count; i++)
+		end += vector[i].iov_len;
+	return fxt_sys_is_past_limit(end)
+		       ? -27 /* EFBIG */
+		       : fxt_sys_grown(FXT_SYSCALL5(SYS_pwritev, fd, vector, count, offset, 0));
+}
+
 /* What the program has asked of memory that is mapped from here on: a set of enum fxt_memory_rule. Any
  * context may read it. */
 extern _Atomic unsigned fxt_memory_rules __attribute__((visibility("hidden")));
@@ -180,6 +211,18 @@ bool fxt_sys_memory_more(uintptr_t memory, size_t from, size_t end);
 /* Called before the program locks what is mapped from then on: sets FXT_MEMORY_IS_LOCKED. Returns what the
  * rules were. */
 unsigned fxt_sys_memory_lock_begins(void);
+
+static inline int fxt_sys_ftruncate(int fd, off_t bytes)
+{
+	return (int)fxt_sys_grown(FXT_SYSCALL2(SYS_ftruncate, fd, bytes));
+}
+
+static inline int fxt_sys_fallocate(int fd, int mode, off_t offset, off_t bytes)
+{
+	if (fxt_sys_is_past_limit((uint64_t)offset + (uint64_t)bytes))
+		return -27 /* EFBIG */;
+	return (int)fxt_sys_grown(FXT_SYSCALL4(SYS_fallocate, fd, mode, offset, bytes));
+}
 
 static inline int fxt_sys_fstat(int fd, struct stat *status)
 {
@@ -344,25 +387,6 @@ static inline void fxt_sys_restore_signals(uint64_t before)
 		fxt_sys_step_again();
 }
 
-/* True once it is known that the program has no signal handler and cancels no thread, until it does
- * (fxt_handlers_begin()). It stays false in programs that nobody watches for that. */
-extern _Atomic bool fxt_has_no_handlers __attribute__((visibility("hidden")));
-
-/* <sys/single_threaded.h>: glibc before 2.32 does not have it. */
-extern char __libc_single_threaded __attribute__((weak));
-
-/* Keeps handlers away: blocks signals, unless the process has one thread and no handler. Then no code can
- * come in between, and the process may be killed by a signal as it may be at any time. Of several threads one
- * may set the first handler while another one is within such work. Returns what fxt_sys_block_signals()
- * does. */
-static inline uint64_t fxt_sys_keep_handlers_out(void)
-{
-	if (atomic_load_explicit(&fxt_has_no_handlers, memory_order_relaxed) && &__libc_single_threaded &&
-	    __libc_single_threaded)
-		return FXT_SIGNALS_WITHIN;
-	return fxt_sys_block_signals();
-}
-
 /* Notes that another task gets the calling thread's thread-local storage. */
 static inline void fxt_sys_signals_are_shared(void)
 {
@@ -374,57 +398,6 @@ static inline void fxt_sys_signals_are_own(void)
 {
 	if (fxt_signals == FXT_SIGNALS_SHARED)
 		fxt_signals = FXT_SIGNALS_OPEN;
-}
-
-/* Returns the limit of the size of a file of this process, RLIM_INFINITY if it has none. */
-static inline rlim_t fxt_sys_file_limit(void)
-{
-	struct rlimit limit;
-
-	/* Where the limit cannot be asked for, there may be any. */
-	return fxt_sys_getrlimit(RLIMIT_FSIZE, &limit) ? RLIM_INFINITY - 1 : limit.rlim_cur;
-}
-
-/* Makes a system call after which a file has `end` bytes, or fails with EFBIG if the process has a limit
- * below that. There the kernel does not only refuse: it sends SIGXFSZ. If the program lowers its limit
- * between this test and the call, the signal is taken back, for which it is blocked. */
-static inline __attribute__((always_inline)) long fxt_sys_grow(uint64_t end, long number, long a, long b,
-							       long c, long d, long e)
-{
-	const rlim_t limit = fxt_sys_file_limit();
-	uint64_t mask;
-	long result;
-
-	if (end > limit)
-		return -27 /* EFBIG */;
-	mask = limit == RLIM_INFINITY ? fxt_sys_keep_handlers_out() : fxt_sys_block_signals();
-	result = fxt_syscall(number, a, b, c, d, e, 0);
-	if (__builtin_expect(result == -27 /* EFBIG */, 0))
-		fxt_sys_take_back(SIGXFSZ);
-	fxt_sys_restore_signals(mask);
-	return result;
-}
-
-static inline ssize_t fxt_sys_pwritev(int fd, const struct iovec *vector, int count, off_t offset)
-{
-	uint64_t end = (uint64_t)offset;
-	int i;
-
-	for (i = 0; i < count; i++)
-		end += vector[i].iov_len;
-	return fxt_sys_grow(end, SYS_pwritev, fd, (long)vector, count, offset, 0);
-}
-
-/* What a file loses may lie behind the limit. */
-static inline int fxt_sys_ftruncate(int fd, off_t bytes)
-{
-	return (int)fxt_sys_grow(0, SYS_ftruncate, fd, bytes, 0, 0, 0);
-}
-
-static inline int fxt_sys_fallocate(int fd, int mode, off_t offset, off_t bytes)
-{
-	return (int)fxt_sys_grow((uint64_t)offset + (uint64_t)bytes, SYS_fallocate, fd, mode, offset, bytes,
-				 0);
 }
 
 #endif

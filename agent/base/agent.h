@@ -435,7 +435,6 @@ static inline bool fxt_is_filtered(void)
 static inline void fxt_handlers_begin(void)
 {
 	atomic_store_explicit(&fxt_agent.has_handlers, true, memory_order_seq_cst);
-	atomic_store_explicit(&fxt_has_no_handlers, false, memory_order_seq_cst);
 }
 
 /* Returns whether a handler of the program may interrupt the calling thread. Where none can, work that a

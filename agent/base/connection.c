@@ -160,7 +160,7 @@ static int initialize(void)
 		bytes = own_bytes;
 	if (bytes > MOST_BYTES)
 		bytes = MOST_BYTES;
-	while (bytes > FXT_BUFFER_MIN_BYTES && bytes + FRONT_BYTES > fxt_sys_file_limit())
+	while (bytes > FXT_BUFFER_MIN_BYTES && fxt_sys_is_past_limit(bytes + FRONT_BYTES))
 		bytes /= 2;
 	fxt_agent.config.buffer_bytes = bytes > FXT_BUFFER_MIN_BYTES ? bytes : FXT_BUFFER_MIN_BYTES;
 	session_categories = message.text[0] ? fxt_category_list(message.text, pass_over)

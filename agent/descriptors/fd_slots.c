@@ -144,7 +144,7 @@ static FXT_COLD bool make_slot(struct fxt_thread *thread, int fd, unsigned row, 
 	if (atomic_load_explicit(&is_full, memory_order_relaxed) || fxt_may_not_lock() ||
 	    fxt_stack_is_short())
 		return false;
-	mask = fxt_sys_keep_handlers_out();
+	mask = fxt_sys_block_signals();
 	take_page(thread, &pages[row][fd / SLOTS_IN_PAGE], now_ns);
 	fxt_sys_restore_signals(mask);
 	return slot_in(fd, row) != NULL;

@@ -311,7 +311,7 @@ static void make_line(struct fxt_thread *thread, const struct fxt_clock_line *ex
 /* Gives the thread a line, which it makes itself if `makes`. */
 static void get_line(struct fxt_thread *thread, bool makes)
 {
-	uint64_t mask = fxt_sys_keep_handlers_out();
+	uint64_t mask = fxt_sys_block_signals();
 	const struct fxt_clock_line expired = thread->clock;
 
 	if (!take_line(thread) && makes)

@@ -91,7 +91,7 @@ static void leave_what_was_left(struct fxt_thread *thread, uintptr_t here)
 	if (lane == end || (fxt_on_own_stack(thread, here) && fxt_on_alternate_stack()))
 		return;
 	/* A handler may give back the same lanes, and take them. */
-	mask = fxt_sys_keep_handlers_out();
+	mask = fxt_sys_block_signals();
 	for (; lane < end; lane++)
 		if (was_left(thread, lane, here))
 			lost += leave(lane);

@@ -24,7 +24,7 @@ struct fxt_filtered_count *fxt_filtered_make(struct fxt_thread *thread, unsigned
 
 	if (fxt_is_forbidden(FXT_NO_CALLS) || fxt_stack_is_short())
 		return NULL;
-	mask = fxt_sys_keep_handlers_out();
+	mask = fxt_sys_block_signals();
 	/* A handler may have come first. */
 	if (!*place)
 		*place = fxt_sys_memory(BLOCK_BYTES);

@@ -310,7 +310,7 @@ static bool prepare(struct fxt_thread *thread, uint64_t start_ns)
 
 	if (entry == fxt_in_progress_entries(thread) + FXT_IN_PROGRESS_MAX || fxt_stack_is_short())
 		return false;
-	mask = fxt_sys_keep_handlers_out();
+	mask = fxt_sys_block_signals();
 	if (!thread->ready)
 		fxt_thread_ready(thread);
 	if (!entry->slot && !(thread->ready && fxt_in_progress_add_page(thread, start_ns, false))) {
@@ -521,7 +521,7 @@ void fxt_in_progress_before_vfork(void)
 	if (!fxt_agent_has_file() || fxt_may_not_lock())
 		return;
 	if (thread->vfork.chunk.words) {
-		mask = fxt_sys_keep_handlers_out();
+		mask = fxt_sys_block_signals();
 		fxt_lanes_after_vfork(thread);
 		fxt_sys_restore_signals(mask);
 	}

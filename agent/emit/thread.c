@@ -56,7 +56,7 @@ static uint64_t *show_counter(struct fxt_thread *thread, unsigned slot, uint64_t
  * because a count of a handler would be lost in between. */
 static void show_dropped(struct fxt_thread *thread)
 {
-	uint64_t mask = fxt_sys_keep_handlers_out();
+	uint64_t mask = fxt_sys_block_signals();
 
 	if (thread->pages.count && thread->counts.dropped == &thread->pages.none[1]) {
 		thread->counts.dropped_ns = thread->pages.list[0] + DROPPED_SLOT + 1;
@@ -184,7 +184,7 @@ bool fxt_thread_ready(struct fxt_thread *thread)
 		return true;
 	if (fxt_may_not_lock() || !fxt_agent_file())
 		return false;
-	mask = fxt_sys_keep_handlers_out();
+	mask = fxt_sys_block_signals();
 	/* A handler may have come first. */
 	if (!thread->ready)
 		make_ready(thread);
@@ -337,7 +337,7 @@ static struct fxt_thread *attach(const struct fxt_known_stack *known)
 	if (pid != fxt_agent.pid)
 		return NULL;
 	tid = (uint32_t)fxt_sys_gettid();
-	mask = fxt_sys_keep_handlers_out();
+	mask = fxt_sys_block_signals();
 	/* A handler may have come first. With a second state, what the first has counted might be lost. */
 	if (fxt_self) {
 		fxt_sys_restore_signals(mask);

@@ -75,8 +75,8 @@ bool fxt_agent_start(const struct fxt_call_names *calls)
 	fxt_agent.config.own_categories = fxt_agent.config.categories;
 	fxt_gate_own(fxt_agent.pid);
 	fxt_part_table_use();
-	atomic_store(&fxt_has_no_handlers, !fxt_has_handlers());
-	fxt_apart_start_begins();
+	if (!fxt_has_handlers())
+		fxt_apart_start_begins();
 	fxt_parts_start();
 	fxt_parts_mode();
 	atomic_store(&fxt_agent.recording, fxt_agent.config.dormant ? FXT_DORMANT : FXT_RECORDING);

@@ -45,16 +45,6 @@ static inline bool shares_state(uint64_t flags)
 	return (flags & (CLONE_VM | CLONE_SETTLS | CLONE_VFORK)) == CLONE_VM;
 }
 
-/* Tells the agent, before the call, of a child that gets this process's memory. */
-static void prepare(uint64_t flags)
-{
-	if (flags & CLONE_VFORK)
-		fxt_in_progress_before_vfork();
-	else if (flags & CLONE_VM)
-		/* The C library does not know that there are two now (fxt_sys_keep_handlers_out()). */
-		atomic_store(&fxt_has_no_handlers, false);
-}
-
 /* Counts a loss if the call has made a task that shares this thread's state; otherwise the thread is barred
  * no longer. */
 static void told_or_taken_back(struct fxt_thread *barred, bool made)
@@ -118,7 +108,8 @@ static int begun(clone_fn fn, void *stack, int flags, void *arg, void *parent_ti
 	/* The C library refuses a call without a function. */
 	if (fn && is_fork((uint64_t)flags))
 		return forked(fn, stack, flags, arg, parent_tid, tls, child_tid);
-	prepare((uint64_t)flags);
+	if (flags & CLONE_VFORK)
+		fxt_in_progress_before_vfork();
 	if (!shares_state((uint64_t)flags))
 		return real_clone(fn, stack, flags, arg, parent_tid, tls, child_tid);
 	barred = fxt_thread_bar();
@@ -184,7 +175,8 @@ static void clone_by_number(struct fxt_by_number *call, uint64_t names, const ui
 	struct fxt_birth birth;
 	long result;
 
-	prepare(flags);
+	if (flags & CLONE_VFORK)
+		fxt_in_progress_before_vfork();
 	if (shares_state(flags))
 		barred = fxt_thread_bar();
 	if (thread)

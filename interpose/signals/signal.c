@@ -76,9 +76,8 @@ void fxt_signal_start(void)
 
 	if (!signum || real_sigaction(signum, NULL, &old) || old.sa_handler != SIG_DFL)
 		return;
-	/* The handler saves with every signal blocked anyway, and takes locks. */
+	/* The handler saves with every signal blocked anyway. */
 	sigfillset(&ours.sa_mask);
-	atomic_store(&fxt_has_no_handlers, false);
 	real_sigaction(signum, &ours, NULL);
 }
 

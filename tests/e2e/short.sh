@@ -57,5 +57,5 @@ limits()
 	valid "$name.fxt"
 }
 
-limits true 125 4 6 145 220 true
-limits python 2000 800 850 650 1150 "$(python3 -c 'import sys; print(sys.executable)')" -c pass
+limits true 150 4 24 145 220 true
+limits python 2500 1000 1150 650 1150 "$(python3 -c 'import sys; print(sys.executable)')" -c pass

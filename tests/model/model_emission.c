@@ -179,8 +179,6 @@ static void catch(void)
 	/* The wrappers of sigaction() and its like do this too. Nothing interrupts the other rounds. */
 	if (model.has_handlers || model.has_steps)
 		fxt_handlers_begin();
-	else
-		atomic_store(&fxt_has_no_handlers, true);
 	sigaction(SIGUSR1, &action, NULL);
 	action = (struct sigaction){.sa_sigaction = by_step, .sa_flags = SA_SIGINFO | SA_NODEFER};
 	sigaction(SIGTRAP, &action, NULL);
