@@ -29,8 +29,8 @@ bool fxt_opens_here(void);
  * the calling thread. This is called once, at start. */
 void fxt_apart_never(void);
 
-/* These stand around the start of the agent. The caller knows that no handler comes meanwhile, so nobody makes
- * a thread, and the kernel is asked once. */
+/* These stand around the start of the agent. The caller knows that no handler comes meanwhile: so nobody
+ * makes a thread, and the kernel is asked once. */
 void fxt_apart_start_begins(void);
 void fxt_apart_start_ends(void);
 
