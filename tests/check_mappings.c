@@ -64,12 +64,12 @@ bool fxt_memory_life_begin(struct fxt_thread *it, struct fxt_memory_life *life,
 }
 
 void fxt_memory_life_end(struct fxt_thread *it, struct fxt_memory_life life, uint64_t name,
-			 const struct fxt_label *label, uint64_t end_ns)
+			 const struct fxt_label *label, uint32_t stack, uint64_t end_ns)
 {
 	ck_assert_ptr_eq(it, &thread);
 	ck_assert(life.id && life.id <= begun && !has_ended[life.id]);
 	ck_assert_uint_eq(name, FXT_STR_mapping);
-	ck_assert(!label->text);
+	ck_assert(!label->text && !stack);
 	ck_assert_uint_gt(end_ns, life.begin_ns);
 	has_ended[life.id] = true;
 }

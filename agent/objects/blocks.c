@@ -41,6 +41,15 @@ static void count_sample(uintptr_t block, int more)
 							memory_order_relaxed, memory_order_relaxed));
 }
 
+/* Ends the lifetime of a block. */
+static void end(struct fxt_thread *thread, const struct fxt_block *taken, uint32_t stack, uint64_t end_ns)
+{
+	static const struct fxt_label nameless;
+
+	fxt_memory_life_end(thread, taken->life, taken->is_sample ? FXT_STR_heap_sample : FXT_STR_heap_block,
+			    taken->is_sample ? &nameless : &taken->label, stack, end_ns);
+}
+
 /* Claims an entry for a block that has come. Returns -1 if there is none, and counts the block then. */
 static int claim_new(struct fxt_thread *thread, struct fxt_block_bucket *bucket, const void *block,
 		     uint64_t since_ns)
@@ -52,7 +61,7 @@ static int claim_new(struct fxt_thread *thread, struct fxt_block_bucket *bucket,
 	before = fxt_block_take(block);
 	/* If the table still has the block, it was freed while nothing was recorded. */
 	if (before.life.id)
-		fxt_block_gone(thread, &before, since_ns);
+		end(thread, &before, 0, since_ns);
 	way = fxt_stack_is_short() ? -1 : fxt_block_claim_for(bucket, (uintptr_t)block);
 	if (way < 0)
 		fxt_thread_lacks(thread, FXT_LOSS_BLOCKS);
@@ -168,10 +177,7 @@ void fxt_block_put_back(const void *block, const struct fxt_block *taken)
 
 void fxt_block_gone(struct fxt_thread *thread, const struct fxt_block *taken, uint64_t end_ns)
 {
-	static const struct fxt_label nameless;
-
-	fxt_memory_life_end(thread, taken->life, taken->is_sample ? FXT_STR_heap_sample : FXT_STR_heap_block,
-			    taken->is_sample ? &nameless : &taken->label, end_ns);
+	end(thread, taken, fxt_flow_id_is_own(taken->life.id) ? fxt_call_stack(thread) : 0, end_ns);
 }
 
 void fxt_blocks_again(void)

@@ -173,7 +173,8 @@ void fxt_mappings_left(struct fxt_thread *thread, uint32_t leaving, bool are_gon
 	}
 	while (remove_one(leaving, &ended))
 		if (ended.id)
-			fxt_memory_life_end(thread, ended, FXT_STR_mapping, &nameless, fxt_now(thread));
+			fxt_memory_life_end(thread, ended, FXT_STR_mapping, &nameless, 0,
+					    fxt_now(thread));
 }
 
 /* Removes a mapping that has no lifetime after all. */

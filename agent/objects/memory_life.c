@@ -55,7 +55,7 @@ bool fxt_memory_life_begin(struct fxt_thread *thread, struct fxt_memory_life *li
 }
 
 void fxt_memory_life_end(struct fxt_thread *thread, struct fxt_memory_life life, uint64_t name,
-		  const struct fxt_label *label, uint64_t end_ns)
+			 const struct fxt_label *label, uint32_t stack, uint64_t end_ns)
 {
 	uint64_t *at;
 
@@ -63,10 +63,12 @@ void fxt_memory_life_end(struct fxt_thread *thread, struct fxt_memory_life life,
 		return;
 	if (end_ns <= life.begin_ns)
 		end_ns = life.begin_ns + 1;
-	at = fxt_async_reserve_end(thread, end_ns, fxt_label_words(label), life.id);
+	at = fxt_async_reserve_end(thread, end_ns, fxt_label_words(label) + FXT_STACK_WORDS, life.id);
 	if (!at)
 		return;
 	if (label->text)
 		at = fxt_put_label(at, label);
-	fxt_async_commit_end(thread, at, life.id, names_of(name), label->text != NULL);
+	at = fxt_put_stack(at, FXT_STR_stack, stack);
+	fxt_async_commit_end(thread, at, life.id, names_of(name), (label->text != NULL) + (stack != 0));
+	fxt_call_stack_tell(thread, stack);
 }

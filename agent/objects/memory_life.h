@@ -1,8 +1,9 @@
 /* Lifetimes of memory. Each is an async of category malloc, from the call that made a block or a mapping to
  * the call that ended it. The begin carries the address (`ptr`), the size and the function that asked for the
- * memory, with its call stack. Begin and end of a block carry its name (`object`). A smaller block that was
- * drawn (heap_sample.h) is a `heap sample`, of which the stack alone is known, and says for how many bytes it
- * stands. Ids are those of fxt_flow_id(), so no two are alike in all processes.
+ * memory, with its call stack. Begin and end of a block carry its name (`object`), and the end has the stack
+ * of who freed it. A smaller block that was drawn (heap_sample.h) is a `heap sample`, of which the stacks
+ * alone are known, and says for how many bytes it stands. Ids are those of fxt_flow_id(), so no two are alike
+ * in all processes.
  *
  * An end is written only if its begin is in this process's trace. Threads' clocks differ by some
  * microseconds, and any thread may free a block, so the end is made later than the begin if need be. Called
@@ -35,8 +36,8 @@ struct fxt_memory {
 bool fxt_memory_life_begin(struct fxt_thread *thread, struct fxt_memory_life *life,
 			   const struct fxt_memory *memory);
 
-/* Writes the end of that lifetime. */
+/* Writes the end of that lifetime. `stack` is that of who ended it; 0: not known. */
 void fxt_memory_life_end(struct fxt_thread *thread, struct fxt_memory_life life, uint64_t name,
-		  const struct fxt_label *label, uint64_t end_ns);
+			 const struct fxt_label *label, uint32_t stack, uint64_t end_ns);
 
 #endif

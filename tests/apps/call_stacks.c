@@ -111,8 +111,9 @@ APART static void allocates(void)
 	say("block");
 	block = malloc(BIG_BYTES);
 	block[0] = 1;
-	sink += (unsigned)block[0];
+	say("freed");
 	free(block);
+	sink++;
 }
 
 APART static void maps(void)
@@ -288,6 +289,7 @@ int main(int argc, char **argv)
 	inside.uc_link = &outside;
 	makecontext(&inside, coroutine, 0);
 	swapcontext(&outside, &inside);
+	say("freed");
 	free(stack);
 	return 0;
 }

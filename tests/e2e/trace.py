@@ -503,9 +503,12 @@ def stacks(path):
 
     kinds = {"file": "file", "heap block": "block", "mapping": "mapping", "usleep": "slow",
              "contended": "contended", "blocked": "joins"}
-    for r in sorted(seen, key=lambda r: (r["tid"], kinds.get(r["name"], ""), r["time"])):
+
+    def kind(r):
+        return "freed" if r["type"] == "async-end" else kinds.get(r["name"], "")
+    for r in sorted(seen, key=lambda r: (r["tid"], kind(r), r["time"])):
         if r["name"] in kinds:
-            print(r["tid"], kinds[r["name"]], *callers(number(r["args"]["stack"])))
+            print(r["tid"], kind(r), *callers(number(r["args"]["stack"])))
 
 
 COMMANDS = {"counts": counts, "own": own, "open": still_open, "lost": lost, "categories": categories,

@@ -185,7 +185,7 @@ START_TEST(a_lifetime_says_who_asked_for_the_memory)
 
 	EXPECT(fxt_memory_life_begin(&part_thread, &life, &memory) && life.id == 1);
 	SAID("async-begin malloc:heap block @2000 ptr=0x5000 size=77u pid=70u #1\n");
-	fxt_memory_life_end(&part_thread, life, FXT_STR_heap_block, &nameless, 2500);
+	fxt_memory_life_end(&part_thread, life, FXT_STR_heap_block, &nameless, 0, 2500);
 	SAID("async-end malloc:heap block @2500 #1\n");
 	place_name = "main";
 	memory.label = label;
@@ -194,9 +194,9 @@ START_TEST(a_lifetime_says_who_asked_for_the_memory)
 	SAID("async-begin malloc:heap block @2000 ptr=0x5000 size=77u function=\"main\" "
 	     "object=\"block of main\" stack=0x7fe0000000000003 pid=70u #2\n");
 	/* Clocks of threads differ, and an end is later than its begin. */
-	fxt_memory_life_end(&part_thread, life, FXT_STR_heap_block, &label, 2000);
-	SAID("async-end malloc:heap block @2001 object=\"block of main\" #2\n");
-	fxt_memory_life_end(&part_thread, life, FXT_STR_heap_block, &label, 2001);
+	fxt_memory_life_end(&part_thread, life, FXT_STR_heap_block, &label, 3, 2000);
+	SAID("async-end malloc:heap block @2001 object=\"block of main\" stack=0x7fe0000000000003 #2\n");
+	fxt_memory_life_end(&part_thread, life, FXT_STR_heap_block, &label, 0, 2001);
 	SAID("async-end malloc:heap block @2001 object=\"block of main\" #2\n");
 	/* A sample says what it stands for, and no function. */
 	memory = (struct fxt_memory){.name = FXT_STR_heap_sample, .address = 0x5000, .bytes = 7, .place = 9,
@@ -206,10 +206,10 @@ START_TEST(a_lifetime_says_who_asked_for_the_memory)
 	     "stack=0x7fe0000000000003 pid=70u #3\n");
 	/* The begin is in the parent's trace, or there is none. */
 	first_own = 4;
-	fxt_memory_life_end(&part_thread, life, FXT_STR_heap_sample, &nameless, 9000);
+	fxt_memory_life_end(&part_thread, life, FXT_STR_heap_sample, &nameless, 3, 9000);
 	life.id = 0;
 	first_own = 1;
-	fxt_memory_life_end(&part_thread, life, FXT_STR_heap_sample, &nameless, 9000);
+	fxt_memory_life_end(&part_thread, life, FXT_STR_heap_sample, &nameless, 3, 9000);
 	SAID("");
 	/* The longest names are cut, so that the begin can be moved, and it has the room that it needs. */
 	place_name = long_name;
@@ -224,7 +224,7 @@ START_TEST(a_lifetime_says_who_asked_for_the_memory)
 	}
 	part_lane(3);
 	EXPECT(!fxt_memory_life_begin(&part_thread, &life, &memory) && !part.lost[FXT_LOSS_ROOM]);
-	fxt_memory_life_end(&part_thread, life, FXT_STR_heap_block, &label, 9000);
+	fxt_memory_life_end(&part_thread, life, FXT_STR_heap_block, &label, 3, 9000);
 	EXPECT(!part_thread.lanes->raised_at && !*part_said());
 }
 END_TEST
@@ -312,8 +312,10 @@ START_TEST(a_block_is_told_once_of_an_address)
 	EXPECT(taken.label.text == place_name);
 	/* It is not there any more. */
 	EXPECT(!fxt_block_take(block).life.id && !fxt_block_take((void *)0x20000).life.id);
+	part.stack = 2;
 	fxt_block_gone(&part_thread, &taken, 3000);
-	SAID("async-end malloc:heap block @3000 object=\"block of make\" #1\n");
+	part.stack = 1;
+	SAID("async-end malloc:heap block @3000 object=\"block of make\" stack=0x7fe0000000000002 #1\n");
 	/* The same block once more, then one of another size, and of another function. */
 	fxt_agent.config.stacks = false;
 	part_thread.last_ns = 4000;
@@ -382,7 +384,7 @@ START_TEST(a_sample_is_drawn)
 	taken = fxt_block_take(block);
 	EXPECT(taken.is_sample && taken.life.id == 2 && !fxt_block_may_be_sample(block));
 	fxt_block_gone(&part_thread, &taken, 2500);
-	SAID("async-end malloc:heap sample @2500 #2\n");
+	SAID("async-end malloc:heap sample @2500 stack=0x7fe0000000000001 #2\n");
 	fxt_block_put_back(block, &taken);
 	EXPECT(fxt_block_may_be_sample(block) && fxt_block_take(block).is_sample);
 	EXPECT(!fxt_block_may_be_sample(block));
