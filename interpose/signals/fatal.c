@@ -26,7 +26,7 @@ enum {
 
 typedef void (*action)(int);
 
-static const int signals[] = {SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS};
+static const int signals[] = {SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGPIPE, SIGSYS};
 enum {
 	SIGNALS = sizeof(signals) / sizeof(*signals),
 	/* what the handler needs: enum fxt_forbidden */
@@ -39,7 +39,7 @@ enum { KEPT = 4 };
 static struct kept_actions {
 	struct kept {
 		action handler;
-		unsigned long added, removed;   /* flags that the kernel has for us, and that it lacks */
+		unsigned added, removed;        /* flags that the kernel has for us, and that it lacks */
 		uint64_t mask;
 	} list[KEPT];
 	atomic_uint newest;             /* how many were kept so far */
@@ -259,7 +259,7 @@ void fxt_fatal_show(int signum, action *handler, unsigned long *flags, void (**r
 	struct kept now = last(signum);
 
 	*handler = now.handler;
-	*flags = (*flags & ~now.added) | now.removed;
+	*flags = (*flags & ~(unsigned long)now.added) | now.removed;
 	*mask = now.mask;
 	if (now.added & RESTORER)
 		*restorer = NULL;
@@ -308,7 +308,7 @@ static bool make_ours(int signum, const struct sigaction *set, struct sigaction 
 /* Keeps `set` as what the program has set, where the kernel has `ours`. The caller holds fatal_lock. */
 static void keep_set(int signum, struct sigaction *set, const struct sigaction *ours)
 {
-	unsigned long before = (unsigned)set->sa_flags, after = (unsigned)ours->sa_flags;
+	unsigned before = (unsigned)set->sa_flags, after = (unsigned)ours->sa_flags;
 
 	keep(signum, (struct kept){set->sa_handler, (after | RESTORER) & ~before, before & ~after,
 				   *mask_of(&set->sa_mask)});

@@ -1,5 +1,6 @@
 /* Makes the wrappers of calls that set the actions of signals: signal.def. One signal may be the agent's own
- * (FXT_SIGNAL), and the program must not see that. So are those whose default is a core file: fatal.h.
+ * (FXT_SIGNAL), and the program must not see that. So are those by which a program
+ * dies of what it did itself: fatal.h.
  *
  * While a signal is ours the program is told that it has the default action. Whatever action the program
  * sets, the default one included, is the kernel's from then on: a program that sets the default action says

@@ -5,7 +5,7 @@
  * HOW is a fault, a call that ends the process, or raise-N, kill-N, queue-N: the signal N, sent to the
  * process by itself. WHERE says in which thread, handler, stack or child, and what was set for the signal
  * before. PATH has a letter for each function on the way there. Before that, the program prints what
- * sigaction() and the system call say of the seven signals.
+ * sigaction() and the system call say of these signals.
  */
 #include <assert.h>
 #include <linux/filter.h>
@@ -25,7 +25,7 @@
 #include "crashes_library.h"
 #include "need.h"
 
-static const int signals[] = {SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS};
+static const int signals[] = {SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGPIPE, SIGSYS};
 static const char *how, *path;
 static volatile int done, zero;
 static volatile unsigned long bad = 0x10;
@@ -76,6 +76,14 @@ HOW(bus)
 	die_by_write();
 }
 
+HOW(pipe)
+{
+	int ends[2];
+
+	need(!pipe(ends) && !close(ends[0]));
+	done += (int)write(ends[1], "lost", 4);
+}
+
 HOW(call) { ((void (*)(void))(unsigned long)zero)(); done++; }
 HOW(library) { memset((void *)bad, zero, 1000 + (size_t)zero); done++; }
 HOW(abort) { abort(); }
@@ -94,7 +102,7 @@ static const struct {
 	void (*die)(void);
 } ways[] = {{"read", die_by_read}, {"write", die_by_write}, {"ill", die_by_ill}, {"trap", die_by_trap},
 	    {"fpe", die_by_fpe}, {"sys", die_by_sys}, {"step", die_by_step}, {"bus", die_by_bus},
-	    {"protection", die_by_protection}, {"call", die_by_call}, {"library", die_by_library},
+	    {"protection", die_by_protection}, {"pipe", die_by_pipe}, {"call", die_by_call}, {"library", die_by_library},
 	    {"abort", die_by_abort}, {"assert", die_by_assert}, {"frees", die_by_frees}};
 
 static void trap_system_call(void)
@@ -138,7 +146,7 @@ static int expected(void)
 		const char *name;
 		int signum;
 	} by[] = {{"ill", SIGILL}, {"trap", SIGTRAP}, {"step", SIGTRAP}, {"fpe", SIGFPE}, {"sys", SIGSYS},
-		  {"bus", SIGBUS}, {"abort", SIGABRT}, {"assert", SIGABRT}, {"frees", SIGABRT}};
+		  {"bus", SIGBUS}, {"pipe", SIGPIPE}, {"abort", SIGABRT}, {"assert", SIGABRT}, {"frees", SIGABRT}};
 	const char *dash = strchr(how, '-');
 	size_t i;
 

@@ -13,8 +13,8 @@ set -o pipefail
 
 # Ways to die, and which signal that is.
 declare -A ways=([read]=11 [write]=11 [ill]=4 [trap]=5 [fpe]=8 [sys]=31 [step]=5 [bus]=7 [protection]=11
-	[call]=11 [library]=11 [abort]=6 [assert]=6 [frees]=6)
-for signum in 4 5 6 7 8 11 31; do
+	[pipe]=13 [call]=11 [library]=11 [abort]=6 [assert]=6 [frees]=6)
+for signum in 4 5 6 7 8 11 13 31; do
 	ways[raise-$signum]=$signum ways[kill-$signum]=$signum ways[queue-$signum]=$signum
 done
 mapfile -t names < <(printf '%s\n' "${!ways[@]}" | sort)
@@ -145,7 +145,7 @@ for place in stack-8192 raises-8192 beside-4096; do
 done
 
 # A signal from another process, to one that waits.
-for signum in 4 5 6 7 8 11 31; do
+for signum in 4 5 6 7 8 11 13 31; do
 	test "$(random_below 2)" = 0 || continue
 	dies kill-$signum killed
 	crashes_are kill-$signum killed 1
