@@ -235,12 +235,13 @@ static __attribute__((noinline)) enum outcome turn(struct fxt_thread *thread, st
 	struct fxt_chunk taken, *chunk = is_child ? &thread->vfork.chunk : &taken;
 	enum outcome outcome;
 
+	/* No lane is free: handlers are nested too deep, or too many emissions wait for their handlers. Or a
+	 * handler has switched to this emission in another thread, which takes no chunk for this one. */
+	*why = FXT_LOSS_SIGNALS;
+	if (lane >= thread->lanes + FXT_LANES || fxt_has_moved(thread))
+		return DROPPED;
 	if (!is_child && FXT_UNLIKELY(thread->vfork.chunk.words != 0))
 		fxt_lanes_after_vfork(thread);
-	/* No lane is free: handlers are nested too deep, or too many emissions wait for their handlers. */
-	*why = FXT_LOSS_SIGNALS;
-	if (lane >= thread->lanes + FXT_LANES)
-		return DROPPED;
 	*why = FXT_LOSS_SIZE;
 	if (words > MOST_WORDS)
 		return DROPPED;
@@ -352,6 +353,8 @@ static enum outcome leave_and_turn(struct fxt_thread *thread, struct fxt_lane *l
 static void give_up(struct fxt_thread *thread, struct fxt_lane *lane, bool is_call)
 {
 	fxt_lane_lower(lane);
+	if (FXT_UNLIKELY(fxt_has_moved(thread)))
+		return;
 	if (is_call && thread->commit & FXT_COMMIT_SHOWN)
 		fxt_in_progress_settle(thread);
 	if (is_call && thread->commit & FXT_COMMIT_DEFERRED)
@@ -380,7 +383,8 @@ static __attribute__((noinline)) bool find_room(struct fxt_thread *thread, struc
 bool fxt_lane_turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t words, bool is_call)
 {
 	if (lane != thread->lanes || thread->last_ns >= thread->no_room_before_ns ||
-	    atomic_load_explicit(&lane->limit, memory_order_relaxed) || words > MOST_WORDS)
+	    atomic_load_explicit(&lane->limit, memory_order_relaxed) || words > MOST_WORDS ||
+	    FXT_UNLIKELY(fxt_has_moved(thread)))
 		return find_room(thread, lane, words, is_call);
 	if (is_call && atomic_load_explicit(&fxt_gate.mask, memory_order_relaxed)) {
 		fxt_thread_dropped_again(thread);

@@ -1,0 +1,446 @@
+/* migrates SEED HOW: threads that run coroutines, each of which goes on in whichever thread takes it next.
+ * HOW says by what a coroutine is switched away: `handler` (a timer's, at any instruction of this program and
+ * of the agent), `callback` (a function that a call of the C library calls), or `both`. What SEED says is how
+ * many threads and coroutines there are, how often the timers come, and what each coroutine calls. Prints how
+ * often each call was begun; all have returned then.
+ *
+ * The C library does not expect to be moved to another thread in the middle of most functions. So the handler
+ * switches away from them only in a system call that the coroutine says it waits in. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#define PLAIN __attribute__((no_instrument_function))
+/* The compiler must not keep the address of a thread's variable over a switch. */
+#define APART __attribute__((noipa, no_instrument_function))
+
+enum { MOST_THREADS = 4, MOST_COROUTINES = 24, STACK_BYTES = 128 * 1024, MOST_RANGES = 64 };
+
+enum { REALLOC, FREE, READ, WRITE, LSEEK, SLEEP, TRYLOCK, UNLOCK, LOCK, ONCE, FFLUSH, FWRITE, OUTER, INNER, CALLS };
+static const char *const names[CALLS] = {
+	"realloc", "free", "read", "write", "lseek", "nanosleep", "pthread_mutex_trylock",
+	"pthread_mutex_unlock", "pthread_mutex_lock", "pthread_once", "fflush", "fwrite", "outer", "inner"};
+static _Atomic unsigned long begun[CALLS];
+
+static struct coroutine {
+	ucontext_t context;
+	unsigned random;
+	volatile unsigned held;         /* it is not switched away while this is not 0 */
+	volatile bool waits;            /* it is in a system call that may be left */
+	volatile bool is_over;
+	pthread_mutex_t mutex;
+	pthread_once_t once;
+	FILE *file;
+	char text[64];
+	void *block;
+} coroutines[MOST_COROUTINES];
+
+struct worker {
+	ucontext_t context;
+	struct coroutine *volatile current;
+	pthread_t thread;
+	unsigned random;
+};
+static struct worker workers[MOST_THREADS];
+static __thread struct worker *self;
+
+static struct coroutine *ready[MOST_COROUTINES];
+static unsigned ready_count;
+static atomic_flag ready_lock = ATOMIC_FLAG_INIT;
+static atomic_uint left;
+
+static unsigned count, threads, rounds, period_ns, callback_one_in;
+static bool by_handler, by_callback;
+static int zero, file, queue[2];
+static pthread_mutex_t shared = PTHREAD_MUTEX_INITIALIZER;
+
+static struct range {
+	uintptr_t low, high;
+} ranges[MOST_RANGES];
+static unsigned range_count;
+
+PLAIN static unsigned below(unsigned *state, unsigned limit)
+{
+	*state = *state * 1103515245u + 12345;
+	return (*state >> 16) % limit;
+}
+
+PLAIN static void need(bool holds, const char *what)
+{
+	if (!holds) {
+		dprintf(2, "migrates: %s: %s\n", what, strerror(errno));
+		_exit(1);
+	}
+}
+
+/* -- Switching ------------------------------------------------------------------------------------- */
+
+APART static struct worker *me(void)
+{
+	return self;
+}
+
+APART static int get_errno(void)
+{
+	return errno;
+}
+
+APART static void set_errno(int error)
+{
+	errno = error;
+}
+
+PLAIN static void put(struct coroutine *coroutine)
+{
+	while (atomic_flag_test_and_set_explicit(&ready_lock, memory_order_acquire))
+		;
+	ready[ready_count++] = coroutine;
+	atomic_flag_clear_explicit(&ready_lock, memory_order_release);
+}
+
+PLAIN static struct coroutine *take(unsigned *random)
+{
+	struct coroutine *taken = NULL;
+	unsigned which;
+
+	while (atomic_flag_test_and_set_explicit(&ready_lock, memory_order_acquire))
+		;
+	if (ready_count) {
+		which = below(random, ready_count);
+		taken = ready[which];
+		ready[which] = ready[--ready_count];
+	}
+	atomic_flag_clear_explicit(&ready_lock, memory_order_release);
+	return taken;
+}
+
+/* Leaves the coroutine that runs, which says that it is not to be switched away. */
+APART static void leave(struct coroutine *coroutine)
+{
+	swapcontext(&coroutine->context, &me()->context);
+}
+
+PLAIN static void yield(struct coroutine *coroutine)
+{
+	coroutine->held++;
+	atomic_signal_fence(memory_order_seq_cst);
+	leave(coroutine);
+	atomic_signal_fence(memory_order_seq_cst);
+	coroutine->held--;
+}
+
+/* The coroutine goes on with its own errno: a program has it so, wherever it goes on. */
+PLAIN static void tick(int number, siginfo_t *info, void *where)
+{
+	const greg_t *registers = ((ucontext_t *)where)->uc_mcontext.gregs;
+	uintptr_t at = (uintptr_t)registers[REG_RIP];
+	struct worker *worker = me();
+	struct coroutine *coroutine = worker ? worker->current : NULL;
+	bool may_leave = true;
+	unsigned i;
+	int error;
+
+	(void)number;
+	(void)info;
+	if (!coroutine || coroutine->held)
+		return;
+	for (i = 0; i < range_count; i++)
+		if (at >= ranges[i].low && at < ranges[i].high)
+			may_leave = coroutine->waits && !memcmp((char *)at - 2, "\x0f\x05", 2);
+	if (!may_leave)
+		return;
+	error = get_errno();
+	yield(coroutine);
+	set_errno(error);
+}
+
+/* Notes where code is that the handler does not leave: libraries, but for the agent. */
+PLAIN static int note_ranges(struct dl_phdr_info *info, size_t bytes, void *unused)
+{
+	unsigned i;
+
+	(void)bytes;
+	(void)unused;
+	if (strstr(info->dlpi_name, "libfxtagent") || info->dlpi_phdr == NULL || !range_count++)
+		return 0;
+	range_count--;
+	for (i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+
+		if (header->p_type != PT_LOAD || !(header->p_flags & PF_X))
+			continue;
+		need(range_count < MOST_RANGES, "too many libraries");
+		ranges[range_count].low = info->dlpi_addr + header->p_vaddr;
+		ranges[range_count++].high = info->dlpi_addr + header->p_vaddr + header->p_memsz;
+	}
+	return 0;
+}
+
+/* -- What coroutines do ---------------------------------------------------------------------------- */
+
+/* Counts a call before it is made. */
+PLAIN static void made(unsigned call)
+{
+	atomic_fetch_add_explicit(&begun[call], 1, memory_order_relaxed);
+	atomic_signal_fence(memory_order_seq_cst);
+}
+
+static _Thread_local struct coroutine *calling_back;   /* for callbacks that get no argument */
+
+APART static void call_back_for(struct coroutine *coroutine)
+{
+	calling_back = coroutine;
+}
+
+APART static struct coroutine *called_back(void)
+{
+	return calling_back;
+}
+
+PLAIN static void may_yield(struct coroutine *coroutine)
+{
+	if (by_callback && !below(&coroutine->random, callback_one_in))
+		yield(coroutine);
+}
+
+PLAIN static ssize_t cookie_write(void *cookie, const char *bytes, size_t size)
+{
+	(void)bytes;
+	may_yield(cookie);
+	return (ssize_t)size;
+}
+
+PLAIN static void once(void)
+{
+	may_yield(called_back());
+}
+
+PLAIN static int compare(const void *a, const void *b, void *coroutine)
+{
+	may_yield(coroutine);
+	return *(const int *)a - *(const int *)b;
+}
+
+__attribute__((noinline)) static void inner(struct coroutine *coroutine)
+{
+	volatile unsigned spin = below(&coroutine->random, 50);
+
+	while (spin)
+		spin--;
+	may_yield(coroutine);
+}
+
+__attribute__((noinline)) static void outer(struct coroutine *coroutine)
+{
+	unsigned calls = below(&coroutine->random, 4);
+
+	while (calls--) {
+		made(INNER);
+		inner(coroutine);
+	}
+}
+
+PLAIN static void call_something(struct coroutine *self_)
+{
+	static const struct timespec pause = {0, 1000};
+	char bytes[64];
+	int numbers[20];
+	unsigned i;
+	void *block;
+
+	switch (below(&self_->random, 12)) {
+	case 0:
+	case 1:
+		made(REALLOC);
+		block = realloc(self_->block, 1 + below(&self_->random, 500));
+		need(block != NULL, "realloc");
+		self_->block = block;
+		break;
+	case 2:
+		self_->waits = true;
+		made(READ);
+		need(read(zero, bytes, 1 + below(&self_->random, sizeof(bytes))) >= 1, "read");
+		self_->waits = false;
+		break;
+	case 3:
+		self_->waits = true;
+		made(WRITE);
+		need(write(queue[1], bytes, 1) == 1 || get_errno() == EAGAIN, "write");
+		made(READ);
+		need(read(queue[0], bytes, 1) == 1 || get_errno() == EAGAIN, "read of a pipe");
+		self_->waits = false;
+		break;
+	case 4:
+		made(LSEEK);
+		need(lseek(file, (off_t)below(&self_->random, 1000), SEEK_SET) >= 0, "lseek");
+		break;
+	case 5:
+		if (below(&self_->random, 16))
+			break;
+		self_->waits = true;
+		made(SLEEP);
+		nanosleep(&pause, NULL);
+		self_->waits = false;
+		break;
+	case 6:
+		made(TRYLOCK);
+		if (pthread_mutex_trylock(&shared))
+			break;
+		made(UNLOCK);
+		need(!pthread_mutex_unlock(&shared), "unlock");
+		break;
+	case 7:
+		made(LOCK);
+		need(!pthread_mutex_lock(&self_->mutex), "lock");
+		made(UNLOCK);
+		need(!pthread_mutex_unlock(&self_->mutex), "unlock");
+		break;
+	case 8:
+		self_->held++;
+		self_->once = PTHREAD_ONCE_INIT;
+		call_back_for(self_);
+		made(ONCE);
+		need(!pthread_once(&self_->once, once), "pthread_once");
+		self_->held--;
+		break;
+	case 9:
+		made(FWRITE);
+		need(fwrite("text", 1, 4, self_->file) == 4, "fwrite");
+		made(FFLUSH);
+		need(!fflush(self_->file), "fflush");
+		break;
+	case 10:
+		for (i = 0; i < 20; i++)
+			numbers[i] = (int)below(&self_->random, 1000);
+		made(FREE);             /* of nothing: so the C library ends a sort that needs no block */
+		qsort_r(numbers, 20, sizeof(*numbers), compare, self_);
+		break;
+	default:
+		made(OUTER);
+		outer(self_);
+	}
+}
+
+PLAIN static void work(int which)
+{
+	struct coroutine *coroutine = &coroutines[which];
+	unsigned round;
+
+	atomic_signal_fence(memory_order_seq_cst);
+	coroutine->held = 0;
+	for (round = 0; round < rounds; round++)
+		call_something(coroutine);
+	coroutine->held++;
+	coroutine->is_over = true;
+	leave(coroutine);
+	abort();
+}
+
+/* -- Threads --------------------------------------------------------------------------------------- */
+
+PLAIN static void *run(void *argument)
+{
+	struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGALRM};
+	struct itimerspec often = {{0, period_ns}, {0, period_ns}}, never = {0};
+	struct worker *worker = argument;
+	struct coroutine *coroutine;
+	timer_t timer;
+
+	self = worker;
+	event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
+	need(!timer_create(CLOCK_MONOTONIC, &event, &timer), "timer_create");
+	if (by_handler)
+		need(!timer_settime(timer, 0, &often, NULL), "timer_settime");
+	while (atomic_load(&left)) {
+		coroutine = take(&worker->random);
+		if (!coroutine)
+			continue;
+		worker->current = coroutine;
+		swapcontext(&worker->context, &coroutine->context);
+		worker->current = NULL;
+		if (coroutine->is_over)
+			atomic_fetch_sub(&left, 1);
+		else
+			put(coroutine);
+	}
+	timer_settime(timer, 0, &never, NULL);
+	return NULL;
+}
+
+PLAIN static void make(unsigned which, unsigned random)
+{
+	static const cookie_io_functions_t functions = {.write = cookie_write};
+	struct coroutine *coroutine = &coroutines[which];
+	char *stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	need(stack != MAP_FAILED, "mmap");
+	coroutine->random = random + which;
+	coroutine->held = 1;
+	coroutine->file = fopencookie(coroutine, "w", functions);
+	need(coroutine->file != NULL, "fopencookie");
+	setvbuf(coroutine->file, coroutine->text, _IOFBF, sizeof(coroutine->text));
+	pthread_mutex_init(&coroutine->mutex, NULL);
+	getcontext(&coroutine->context);
+	sigdelset(&coroutine->context.uc_sigmask, SIGALRM);
+	coroutine->context.uc_stack.ss_sp = stack;
+	coroutine->context.uc_stack.ss_size = STACK_BYTES;
+	makecontext(&coroutine->context, (void (*)(void))work, 1, (int)which);
+	put(coroutine);
+}
+
+PLAIN int main(int argc, char **argv)
+{
+	struct sigaction action = {.sa_sigaction = tick, .sa_flags = SA_RESTART | SA_SIGINFO};
+	unsigned random, i;
+	sigset_t set;
+	char path[] = "migrates.XXXXXX", text[1000];
+	size_t used = 0;
+
+	if (argc != 3)
+		return 2;
+	random = (unsigned)strtoul(argv[1], NULL, 10) * 2654435761u;
+	by_handler = strcmp(argv[2], "callback") != 0;
+	by_callback = strcmp(argv[2], "handler") != 0;
+	threads = 2 + below(&random, MOST_THREADS - 1);
+	count = threads + 1 + below(&random, MOST_COROUTINES - threads);
+	rounds = (10000 + below(&random, 30000)) / count;
+	period_ns = 20000 + below(&random, 100000);
+	callback_one_in = 1 + below(&random, 30);
+	dl_iterate_phdr(note_ranges, NULL);
+	sigemptyset(&set);
+	sigaddset(&set, SIGALRM);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	/* The agent knows of no handler then. */
+	if (by_handler)
+		sigaction(SIGALRM, &action, NULL);
+	zero = open("/dev/zero", O_RDONLY);
+	file = mkstemp(path);
+	need(zero >= 0 && file >= 0 && !unlink(path) && !pipe2(queue, O_NONBLOCK), "files");
+	for (i = 0; i < count; i++)
+		make(i, random);
+	atomic_store(&left, count);
+	for (i = 0; i < threads; i++) {
+		workers[i].random = random + i;
+		need(!pthread_create(&workers[i].thread, NULL, run, &workers[i]), "pthread_create");
+	}
+	for (i = 0; i < threads; i++)
+		pthread_join(workers[i].thread, NULL);
+	made(WRITE);
+	for (i = 0; i < CALLS; i++)
+		used += (size_t)sprintf(text + used, "%s %lu\n", names[i], atomic_load(&begun[i]));
+	need(write(1, text, used) == (ssize_t)used, "write");
+	_exit(0);               /* the C library would free what the streams have */
+}
