@@ -195,12 +195,11 @@ enum { SAME_STACK_BYTES = 2048 };
 static bool was_left(const struct fxt_thread *thread, const struct fxt_in_progress *ends,
 		     const struct fxt_in_progress *entry)
 {
-	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
 	bool is_own = fxt_on_own_stack(thread, entry->frame);
 
 	if (entry->frame >= thread->stack.alternate_low && entry->frame < thread->stack.alternate_high)
 		return true;
-	if (fxt_on_own_stack(thread, here))
+	if (fxt_on_own_stack(thread, ends->frame))
 		return is_own || entry->frame == FXT_IN_PROGRESS_NOBODY;
 	return !fxt_has_handlers() && !is_own && ends->frame - entry->frame < SAME_STACK_BYTES;
 }

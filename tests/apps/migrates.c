@@ -29,7 +29,10 @@
 
 enum { MOST_THREADS = 4, MOST_COROUTINES = 24, STACK_BYTES = 128 * 1024, MOST_RANGES = 64 };
 
-enum { REALLOC, FREE, READ, WRITE, LSEEK, SLEEP, TRYLOCK, UNLOCK, LOCK, ONCE, FFLUSH, FWRITE, OUTER, INNER, CALLS };
+enum {
+	REALLOC, FREE, READ, WRITE, LSEEK, SLEEP, TRYLOCK, UNLOCK, LOCK, ONCE, FFLUSH, FWRITE, OUTER, INNER,
+	CALLS
+};
 static const char *const names[CALLS] = {
 	"realloc", "free", "read", "write", "lseek", "nanosleep", "pthread_mutex_trylock",
 	"pthread_mutex_unlock", "pthread_mutex_lock", "pthread_once", "fflush", "fwrite", "outer", "inner"};
@@ -142,11 +145,21 @@ PLAIN static void yield(struct coroutine *coroutine)
 	coroutine->held--;
 }
 
+/* Returns the address of the instruction that the handler came before; 0: it is not known here. */
+PLAIN static uintptr_t interrupted_at(const ucontext_t *context)
+{
+#if defined(__x86_64__)
+	return (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
+#else
+	(void)context;
+	return 0;
+#endif
+}
+
 /* The coroutine goes on with its own errno: a program has it so, wherever it goes on. */
 PLAIN static void tick(int number, siginfo_t *info, void *where)
 {
-	const greg_t *registers = ((ucontext_t *)where)->uc_mcontext.gregs;
-	uintptr_t at = (uintptr_t)registers[REG_RIP];
+	uintptr_t at = interrupted_at(where);
 	struct worker *worker = me();
 	struct coroutine *coroutine = worker ? worker->current : NULL;
 	bool may_leave = true;
@@ -155,7 +168,7 @@ PLAIN static void tick(int number, siginfo_t *info, void *where)
 
 	(void)number;
 	(void)info;
-	if (!coroutine || coroutine->held)
+	if (!coroutine || coroutine->held || !at)
 		return;
 	for (i = 0; i < range_count; i++)
 		if (at >= ranges[i].low && at < ranges[i].high)
@@ -253,7 +266,7 @@ __attribute__((noinline)) static void outer(struct coroutine *coroutine)
 	}
 }
 
-PLAIN static void call_something(struct coroutine *self_)
+PLAIN static void call_something(struct coroutine *coroutine)
 {
 	static const struct timespec pause = {0, 1000};
 	char bytes[64];
@@ -261,39 +274,39 @@ PLAIN static void call_something(struct coroutine *self_)
 	unsigned i;
 	void *block;
 
-	switch (below(&self_->random, 12)) {
+	switch (below(&coroutine->random, 12)) {
 	case 0:
 	case 1:
 		made(REALLOC);
-		block = realloc(self_->block, 1 + below(&self_->random, 500));
+		block = realloc(coroutine->block, 1 + below(&coroutine->random, 500));
 		need(block != NULL, "realloc");
-		self_->block = block;
+		coroutine->block = block;
 		break;
 	case 2:
-		self_->waits = true;
+		coroutine->waits = true;
 		made(READ);
-		need(read(zero, bytes, 1 + below(&self_->random, sizeof(bytes))) >= 1, "read");
-		self_->waits = false;
+		need(read(zero, bytes, 1 + below(&coroutine->random, sizeof(bytes))) >= 1, "read");
+		coroutine->waits = false;
 		break;
 	case 3:
-		self_->waits = true;
+		coroutine->waits = true;
 		made(WRITE);
 		need(write(queue[1], bytes, 1) == 1 || get_errno() == EAGAIN, "write");
 		made(READ);
 		need(read(queue[0], bytes, 1) == 1 || get_errno() == EAGAIN, "read of a pipe");
-		self_->waits = false;
+		coroutine->waits = false;
 		break;
 	case 4:
 		made(LSEEK);
-		need(lseek(file, (off_t)below(&self_->random, 1000), SEEK_SET) >= 0, "lseek");
+		need(lseek(file, (off_t)below(&coroutine->random, 1000), SEEK_SET) >= 0, "lseek");
 		break;
 	case 5:
-		if (below(&self_->random, 16))
+		if (below(&coroutine->random, 16))
 			break;
-		self_->waits = true;
+		coroutine->waits = true;
 		made(SLEEP);
 		nanosleep(&pause, NULL);
-		self_->waits = false;
+		coroutine->waits = false;
 		break;
 	case 6:
 		made(TRYLOCK);
@@ -304,33 +317,33 @@ PLAIN static void call_something(struct coroutine *self_)
 		break;
 	case 7:
 		made(LOCK);
-		need(!pthread_mutex_lock(&self_->mutex), "lock");
+		need(!pthread_mutex_lock(&coroutine->mutex), "lock");
 		made(UNLOCK);
-		need(!pthread_mutex_unlock(&self_->mutex), "unlock");
+		need(!pthread_mutex_unlock(&coroutine->mutex), "unlock");
 		break;
 	case 8:
-		self_->held++;
-		self_->once = PTHREAD_ONCE_INIT;
-		call_back_for(self_);
+		coroutine->held++;
+		coroutine->once = PTHREAD_ONCE_INIT;
+		call_back_for(coroutine);
 		made(ONCE);
-		need(!pthread_once(&self_->once, once), "pthread_once");
-		self_->held--;
+		need(!pthread_once(&coroutine->once, once), "pthread_once");
+		coroutine->held--;
 		break;
 	case 9:
 		made(FWRITE);
-		need(fwrite("text", 1, 4, self_->file) == 4, "fwrite");
+		need(fwrite("text", 1, 4, coroutine->file) == 4, "fwrite");
 		made(FFLUSH);
-		need(!fflush(self_->file), "fflush");
+		need(!fflush(coroutine->file), "fflush");
 		break;
 	case 10:
 		for (i = 0; i < 20; i++)
-			numbers[i] = (int)below(&self_->random, 1000);
+			numbers[i] = (int)below(&coroutine->random, 1000);
 		made(FREE);             /* of nothing: so the C library ends a sort that needs no block */
-		qsort_r(numbers, 20, sizeof(*numbers), compare, self_);
+		qsort_r(numbers, 20, sizeof(*numbers), compare, coroutine);
 		break;
 	default:
 		made(OUTER);
-		outer(self_);
+		outer(coroutine);
 	}
 }
 
@@ -417,7 +430,7 @@ PLAIN int main(int argc, char **argv)
 	threads = 2 + below(&random, MOST_THREADS - 1);
 	count = threads + 1 + below(&random, MOST_COROUTINES - threads);
 	rounds = (10000 + below(&random, 30000)) / count;
-	period_ns = 20000 + below(&random, 100000);
+	period_ns = 50000 + below(&random, 400000);
 	callback_one_in = 1 + below(&random, 30);
 	dl_iterate_phdr(note_ranges, NULL);
 	sigemptyset(&set);
