@@ -77,7 +77,7 @@ struct fxt_lane {
 	uint32_t events;
 	uint32_t line_mask;     /* FXT_LINE_BYTES - 1 where records do not cross cache lines, otherwise 0 */
 	/* Which emission of the thread has the lane: agent/emit/lanes.h. */
-	uintptr_t raised_at;    /* the stack pointer of the emission that has it, and its use; 0: it is free */
+	uintptr_t raised_at;    /* the stack pointer of the emission that has it, and its use; 0: none has */
 #ifdef FXT_CHECKING
 	uint64_t *reserved_end; /* until the commit nothing may be stored behind this address */
 #endif

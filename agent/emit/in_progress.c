@@ -74,9 +74,9 @@ enum { WRAPPER_BYTES = 8192 };
  * takes the entry away. */
 enum { LEAVING = 1 };
 
-/* Gives up the entry of a call that ends in another thread than it began in. The thread whose entry it is goes
- * on: it may have closed the call and may use the entry for another one. But the frame of the call is that of
- * nobody else as long as the call has not returned. */
+/* Gives up the entry of a call that ends in another thread than it began in. The thread whose entry it is
+ * goes on: it may have closed the call and may use the entry for another one. But the frame of the call is
+ * that of nobody else as long as the call has not returned. */
 static FXT_COLD void give_up(struct fxt_thread *thread, struct fxt_in_progress *entry)
 {
 	uintptr_t frame = __atomic_load_n(&entry->frame, __ATOMIC_ACQUIRE);

@@ -274,8 +274,8 @@ void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header
 		return;
 	}
 	fxt_lane_goes_on(lane);
-	/* Only calls are explained and meet triggers. An emission that goes on in another thread still has its
-	 * lane, and nothing else. */
+	/* Only calls are explained and meet triggers. An emission that goes on in another thread still has
+	 * its lane, and nothing else. */
 	if (fxt_get_event_type(header) != FXT_EVENT_DURATION_COMPLETE || has_moved) {
 		fxt_commit_as(thread, at, header, 1);
 		fxt_in_progress_settle(thread);

@@ -19,7 +19,8 @@ check()
 	file=$(only "$name"/*.fxt) && valid "$file" || return
 	trace counts "$file" >"$name.counts"
 	while read -r call calls; do
-		found=$(awk -v call="$call" '$1 ~ ":" call "$" { n += $2 } END { print n + 0 }' "$name.counts")
+		found=$(awk -v call="$call" '$1 ~ ":" call "$" { n += $2 } END { print n + 0 }' \
+			"$name.counts")
 		test "$call" = free || between "migrates $2 $3: $call" 0 "$calls" "$found"
 		made=$((made + calls))
 		there=$((there + found))
