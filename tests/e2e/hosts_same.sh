@@ -190,7 +190,7 @@ throws
 exempt='allocates alone bad_arguments call_stacks call_trees comes_back count_threads crashes deadlock
 	descriptor_races descriptors handlers holds host_all_numbers host_filtered
 	host_killed_ending host_maps host_memory just_returned lasts listens locks_itself naps nests
-	noted obeys outlives owns preempts progress rounds runs same_number scribble signalled slow stepped
+	migrates noted obeys outlives owns preempts progress rounds runs same_number scribble signalled slow stepped
 	steps stuck tells thread_names unreaped waits_to_open workers'
 
 ulimit -c 0
