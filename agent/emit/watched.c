@@ -78,10 +78,12 @@ static struct long_calls *calls_of(struct fxt_thread *thread, uint64_t start_ns,
 	return calls;
 }
 
-/* Tells whether the second of two calls begins within the first one and ends after it. */
+/* Tells whether the second of two calls begins within the first one, or with it, and ends after it. A thread
+ * begins two calls at one time only if a handler switched away from one of them when it had just read the
+ * clock. Viewers drop one of two such slices. */
 static bool overlaps(uint64_t first_ns, uint64_t first_end_ns, uint64_t second_ns, uint64_t second_end_ns)
 {
-	return first_ns < second_ns && second_ns < first_end_ns && first_end_ns < second_end_ns;
+	return first_ns <= second_ns && second_ns < first_end_ns && first_end_ns < second_end_ns;
 }
 
 /* The call is noted before the others are looked at. If a handler comes in between, and goes on with another

@@ -430,7 +430,7 @@ PLAIN int main(int argc, char **argv)
 	threads = 2 + below(&random, MOST_THREADS - 1);
 	count = threads + 1 + below(&random, MOST_COROUTINES - threads);
 	rounds = (10000 + below(&random, 30000)) / count;
-	period_ns = 50000 + below(&random, 400000);
+	period_ns = 20000 + below(&random, 100000);
 	callback_one_in = 1 + below(&random, 30);
 	dl_iterate_phdr(note_ranges, NULL);
 	sigemptyset(&set);
