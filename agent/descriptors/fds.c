@@ -4,6 +4,7 @@
 
 #include "agent/arrows/wait.h"
 #include "agent/arrows/async.h"
+#include "agent/base/stack.h"
 #include "agent/emit/call_stack.h"
 #include "agent/emit/emit.h"
 #include "endpoint.h"
@@ -356,14 +357,15 @@ static void set_life(struct fxt_thread *thread, _Atomic uint64_t *life, int fd, 
 		drop_begin(thread, &(struct fxt_fd_taken){.fd = fd, .generation = this_process()}, other);
 }
 
-/* Writes the begin of a descriptor's lifetime, and stores its id in the entry. */
+/* Writes the begin of a descriptor's lifetime, and stores its id in the entry. On a short stack there is no
+ * lifetime: the way to where room is looked for takes several hundred bytes itself. */
 static void begin_life(struct fxt_thread *thread, struct fxt_fd *entry, int fd, uint64_t now_ns,
 		       uint64_t call_names, uint64_t names, const struct fxt_fd_detail *detail)
 {
 	uint64_t id;
 
 	entry->begin_ns = now_ns;
-	id = put_begin(thread, fd, now_ns, call_names, names, detail);
+	id = fxt_stack_is_short() ? 0 : put_begin(thread, fd, now_ns, call_names, names, detail);
 	atomic_store_explicit(&entry->life_named, (names >> 32) << 32 | (uint32_t)id, memory_order_relaxed);
 	set_life(thread, &entry->life, fd, id);
 }

@@ -238,7 +238,7 @@ static __attribute__((noinline)) void call_one(unsigned which)
 
 static void *use_up(void *argument)
 {
-	enum { LEAST = 900 };
+	enum { LEAST = 700 };
 	pthread_attr_t attributes;
 	volatile char *used;
 	size_t bytes, left;
@@ -249,7 +249,7 @@ static void *use_up(void *argument)
 	mark();
 	need(!pthread_getattr_np(pthread_self(), &attributes) &&
 	     !pthread_attr_getstack(&attributes, &low, &bytes) && !pthread_attr_destroy(&attributes));
-	left = LEAST + random_below(5000);
+	left = LEAST + random_below(random_below(2) ? 300 : 5000);
 	used = alloca((size_t)((char *)__builtin_frame_address(0) - (char *)low) - left);
 	used[0] = 1;
 	for (i = 0; i < 3; i++)
