@@ -1,14 +1,18 @@
 /* migrates SEED HOW: threads that run coroutines, each of which goes on in whichever thread takes it next.
  * HOW says by what a coroutine is switched away: `handler` (a timer's, at any instruction of this program and
- * of the agent), `callback` (a function that a call of the C library calls), or `both`. What SEED says is how
+ * of the agent), `callback` (a function that a call of the C library calls), `walk` (the same, and calls that
+ * list directories, which allocate on their own account), or `both` of the first two. What SEED says is how
  * many threads and coroutines there are, how often the timers come, and what each coroutine calls. Prints how
  * often each call was begun; all have returned then.
  *
  * The C library does not expect to be moved to another thread in the middle of most functions. So the handler
  * switches away from them only in a system call that the coroutine says it waits in. */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
+#include <glob.h>
 #include <link.h>
 #include <pthread.h>
 #include <signal.h>
@@ -18,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <ucontext.h>
@@ -31,11 +36,12 @@ enum { MOST_THREADS = 4, MOST_COROUTINES = 24, STACK_BYTES = 128 * 1024, MOST_RA
 
 enum {
 	REALLOC, FREE, READ, WRITE, LSEEK, SLEEP, TRYLOCK, UNLOCK, LOCK, ONCE, FFLUSH, FWRITE, OUTER, INNER,
-	CALLS
+	NFTW, GLOB, CALLS
 };
 static const char *const names[CALLS] = {
 	"realloc", "free", "read", "write", "lseek", "nanosleep", "pthread_mutex_trylock",
-	"pthread_mutex_unlock", "pthread_mutex_lock", "pthread_once", "fflush", "fwrite", "outer", "inner"};
+	"pthread_mutex_unlock", "pthread_mutex_lock", "pthread_once", "fflush", "fwrite", "outer", "inner",
+	"nftw", "glob"};
 static _Atomic unsigned long begun[CALLS];
 
 static struct coroutine {
@@ -66,8 +72,9 @@ static atomic_flag ready_lock = ATOMIC_FLAG_INIT;
 static atomic_uint left;
 
 static unsigned count, threads, rounds, period_ns, callback_one_in;
-static bool by_handler, by_callback;
+static bool by_handler, by_callback, by_walk;
 static int zero, file, queue[2];
+static char tree[] = "migrates.XXXXXX";         /* a directory with a file */
 static pthread_mutex_t shared = PTHREAD_MUTEX_INITIALIZER;
 
 static struct range {
@@ -211,16 +218,10 @@ PLAIN static void made(unsigned call)
 	atomic_signal_fence(memory_order_seq_cst);
 }
 
-static _Thread_local struct coroutine *calling_back;   /* for callbacks that get no argument */
-
-APART static void call_back_for(struct coroutine *coroutine)
+/* Returns the coroutine that runs, for callbacks that get no argument. */
+PLAIN static struct coroutine *called_back(void)
 {
-	calling_back = coroutine;
-}
-
-APART static struct coroutine *called_back(void)
-{
-	return calling_back;
+	return me()->current;
 }
 
 PLAIN static void may_yield(struct coroutine *coroutine)
@@ -239,6 +240,77 @@ PLAIN static ssize_t cookie_write(void *cookie, const char *bytes, size_t size)
 PLAIN static void once(void)
 {
 	may_yield(called_back());
+}
+
+PLAIN static int visit(const char *path, const struct stat *status, int type, struct FTW *where)
+{
+	(void)path;
+	(void)status;
+	(void)type;
+	(void)where;
+	may_yield(called_back());
+	return 0;
+}
+
+/* A directory of two files, which glob() lists by these functions. */
+struct listing {
+	unsigned next;
+	struct dirent entry;
+};
+
+PLAIN static void *open_listing(const char *path)
+{
+	struct listing *listing = calloc(1, sizeof(*listing));
+
+	(void)path;
+	need(listing != NULL, "calloc");
+	may_yield(called_back());
+	return listing;
+}
+
+PLAIN static struct dirent *next_of(void *argument)
+{
+	struct listing *listing = argument;
+
+	may_yield(called_back());
+	if (listing->next == 2)
+		return NULL;
+	listing->entry.d_ino = ++listing->next;
+	listing->entry.d_name[0] = (char)('a' + listing->next);
+	return &listing->entry;
+}
+
+PLAIN static void close_listing(void *listing)
+{
+	may_yield(called_back());
+	free(listing);
+}
+
+PLAIN static int status_of(const char *path, struct stat *status)
+{
+	(void)path;
+	memset(status, 0, sizeof(*status));
+	status->st_mode = S_IFDIR;
+	may_yield(called_back());
+	return 0;
+}
+
+PLAIN static void list(struct coroutine *coroutine)
+{
+	glob_t found = {.gl_opendir = open_listing, .gl_readdir = next_of, .gl_closedir = close_listing,
+			.gl_stat = status_of, .gl_lstat = status_of};
+
+	coroutine->held++;
+	if (below(&coroutine->random, 2)) {
+		made(NFTW);
+		need(!nftw(tree, visit, 4, FTW_PHYS), "nftw");
+	} else {
+		made(GLOB);
+		need(!glob("directory/*", GLOB_ALTDIRFUNC | GLOB_NOSORT, NULL, &found), "glob");
+		need(found.gl_pathc == 2, "what glob found");
+		globfree(&found);
+	}
+	coroutine->held--;
 }
 
 PLAIN static int compare(const void *a, const void *b, void *coroutine)
@@ -274,7 +346,7 @@ PLAIN static void call_something(struct coroutine *coroutine)
 	unsigned i;
 	void *block;
 
-	switch (below(&coroutine->random, 12)) {
+	switch (below(&coroutine->random, by_walk ? 14 : 12)) {
 	case 0:
 	case 1:
 		made(REALLOC);
@@ -324,7 +396,6 @@ PLAIN static void call_something(struct coroutine *coroutine)
 	case 8:
 		coroutine->held++;
 		coroutine->once = PTHREAD_ONCE_INIT;
-		call_back_for(coroutine);
 		made(ONCE);
 		need(!pthread_once(&coroutine->once, once), "pthread_once");
 		coroutine->held--;
@@ -341,9 +412,12 @@ PLAIN static void call_something(struct coroutine *coroutine)
 		made(FREE);             /* of nothing: so the C library ends a sort that needs no block */
 		qsort_r(numbers, 20, sizeof(*numbers), compare, coroutine);
 		break;
-	default:
+	case 11:
 		made(OUTER);
 		outer(coroutine);
+		break;
+	default:
+		list(coroutine);
 	}
 }
 
@@ -419,13 +493,14 @@ PLAIN int main(int argc, char **argv)
 	struct sigaction action = {.sa_sigaction = tick, .sa_flags = SA_RESTART | SA_SIGINFO};
 	unsigned random, i;
 	sigset_t set;
-	char path[] = "migrates.XXXXXX", text[1000];
+	char path[] = "migrates.XXXXXX", inside[64], text[1000];
 	size_t used = 0;
 
 	if (argc != 3)
 		return 2;
 	random = (unsigned)strtoul(argv[1], NULL, 10) * 2654435761u;
-	by_handler = strcmp(argv[2], "callback") != 0;
+	by_walk = !strcmp(argv[2], "walk");
+	by_handler = !by_walk && strcmp(argv[2], "callback") != 0;
 	by_callback = strcmp(argv[2], "handler") != 0;
 	threads = 2 + below(&random, MOST_THREADS - 1);
 	count = threads + 1 + below(&random, MOST_COROUTINES - threads);
@@ -441,7 +516,9 @@ PLAIN int main(int argc, char **argv)
 		sigaction(SIGALRM, &action, NULL);
 	zero = open("/dev/zero", O_RDONLY);
 	file = mkstemp(path);
-	need(zero >= 0 && file >= 0 && !unlink(path) && !pipe2(queue, O_NONBLOCK), "files");
+	need(zero >= 0 && file >= 0 && mkdtemp(tree) && !pipe2(queue, O_NONBLOCK), "files");
+	sprintf(inside, "%s/file", tree);
+	need(!rename(path, inside), "rename");
 	for (i = 0; i < count; i++)
 		make(i, random);
 	atomic_store(&left, count);
@@ -451,6 +528,7 @@ PLAIN int main(int argc, char **argv)
 	}
 	for (i = 0; i < threads; i++)
 		pthread_join(workers[i].thread, NULL);
+	need(!unlink(inside) && !rmdir(tree), "unlink");
 	made(WRITE);
 	for (i = 0; i < CALLS; i++)
 		used += (size_t)sprintf(text + used, "%s %lu\n", names[i], atomic_load(&begun[i]));
