@@ -302,7 +302,7 @@ void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header
 	fxt_commit_as(thread, at, header + fxt_event_args(explained), 1);
 	fxt_in_progress_settle(thread);
 	fxt_call_stack_tell(thread, stack);
-	if (first_error)
+	if (first_error && !fxt_stack_is_short())
 		fxt_call_stack_say(thread, FXT_STR_failed, first_error);
 	/* The explanation may have read the clock since. */
 	if (is_latest)

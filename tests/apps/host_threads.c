@@ -238,7 +238,7 @@ static __attribute__((noinline)) void call_one(unsigned which)
 
 static void *use_up(void *argument)
 {
-	enum { LEAST = 700 };
+	enum { LEAST = 600 };
 	pthread_attr_t attributes;
 	volatile char *used;
 	size_t bytes, left;
