@@ -271,10 +271,10 @@ static void put_end(struct fxt_thread *thread, uint64_t now_ns, uint64_t names, 
 static void put_ends(struct fxt_thread *thread, uint64_t now_ns, const struct fxt_fd_taken *was)
 {
 	if ((was->connection | was->life) && fxt_stack_is_short()) {
-		if (fxt_fd_slots_on) {
+		if (was->connection && fxt_fd_slots_on)
 			drop_begin(thread, was, was->connection);
+		if (was->life && fxt_fd_slots_on)
 			drop_begin(thread, was, was->life);
-		}
 		return;
 	}
 	if (was->connection)
