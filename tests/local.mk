@@ -242,6 +242,7 @@ APPS_C = \
 	tests/apps/controlled \
 	tests/apps/coroutines \
 	tests/apps/preempts \
+	tests/apps/migrates \
 	tests/apps/fibers \
 	tests/apps/crowds \
 	tests/apps/crashes \
@@ -366,7 +367,7 @@ APPS_SHARED = tests/apps/ask_for_snapshot.h tests/apps/asleep.h tests/apps/count
 	tests/apps/steps.h tests/apps/steps_calls.c tests/apps/unseen.h
 
 tests/apps/busy tests/apps/call_trees tests/apps/controlled tests/apps/count_calls \
-tests/apps/coroutines tests/apps/cut tests/apps/fibers \
+tests/apps/coroutines tests/apps/cut tests/apps/fibers tests/apps/migrates \
 tests/apps/ends tests/apps/jumps tests/apps/losses tests/apps/nests \
 tests/apps/slow: APP_FLAGS = -finstrument-functions
 # What the C++ library's headers define is none of the program's functions.
@@ -537,6 +538,7 @@ E2E_TESTS = \
 	tests/e2e/faults.sh \
 	tests/e2e/fibers.sh \
 	tests/e2e/preempts.sh \
+	tests/e2e/migrates.sh \
 	tests/e2e/follow.sh \
 	tests/e2e/foreign.sh \
 	tests/e2e/functions.sh \

@@ -51,7 +51,7 @@ enum {
 	FXT_LANE_SLACK_WORDS = FXT_LINE_WORDS - 1,
 };
 
-/* What an emission has a lane for. */
+/* What an emission has a lane for: a bit that no stack pointer has. */
 enum fxt_lane_use {
 	FXT_LANE_EXTRA,         /* for what is no call of the program */
 	FXT_LANE_CALL,          /* for the record of a call, which counts as lost if the emission is left */
@@ -77,8 +77,7 @@ struct fxt_lane {
 	uint32_t events;
 	uint32_t line_mask;     /* FXT_LINE_BYTES - 1 where records do not cross cache lines, otherwise 0 */
 	/* Which emission of the thread has the lane: agent/emit/lanes.h. */
-	uintptr_t raised_at;    /* the stack pointer of the emission that has it; 0: it is free */
-	uint8_t raised_for;     /* enum fxt_lane_use; what it was for last while it is free */
+	uintptr_t raised_at;    /* the stack pointer of the emission that has it, and its use; 0: none has */
 #ifdef FXT_CHECKING
 	uint64_t *reserved_end; /* until the commit nothing may be stored behind this address */
 #endif

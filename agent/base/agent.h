@@ -127,6 +127,7 @@ enum fxt_commit_way {
 	FXT_COMMIT_DEFERRED = 4,        /* the thread has deferred work: deferred.h */
 	FXT_COMMIT_NO_ROOM = 8,         /* there is no room for good, so no quick way needs to look for it */
 	FXT_COMMIT_SHOWN = 16,          /* a slot shows a call that has ended: fxt_in_progress_end_slow() */
+	FXT_COMMIT_OVERLAPS = 32,       /* the call that ends at overlaps_ns does not nest: in_progress.c */
 };
 
 /* The full chunk of a lane: the chunk of a ring that the lane filled last. It is given back when the lane's
@@ -206,6 +207,7 @@ struct fxt_thread {
 	unsigned commit;                /* what is due at the next commit: enum fxt_commit_way; 0: nothing */
 	int watched_errno;              /* the error of the call that is recorded, for triggers; 0: none */
 	uint64_t left_ns;               /* the end of the call that is closed, which has no stack; or 0 */
+	uint64_t overlaps_ns;           /* the end of the call that FXT_COMMIT_OVERLAPS is about */
 	/* what begins until the first of these was in progress when a manager stopped the trace last; the
 	 * second is until when such a call is known to have lasted since: close_entry() */
 	uint64_t stopped_ns, lasted_ns;

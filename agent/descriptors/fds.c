@@ -4,6 +4,7 @@
 
 #include "agent/arrows/wait.h"
 #include "agent/arrows/async.h"
+#include "agent/base/stack.h"
 #include "agent/emit/call_stack.h"
 #include "agent/emit/emit.h"
 #include "endpoint.h"
@@ -265,9 +266,17 @@ static void put_end(struct fxt_thread *thread, uint64_t now_ns, uint64_t names, 
 #define CONNECTION_NAMES fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_net, FXT_STR_life_connection)
 
 /* Writes the ends of the lifetimes in *was. A lifetime whose category and name are not known has no end,
- * because begin and end must have the same. */
+ * because begin and end must have the same. On a short stack the lifetimes are removed, as they are where an
+ * end finds no room. */
 static void put_ends(struct fxt_thread *thread, uint64_t now_ns, const struct fxt_fd_taken *was)
 {
+	if ((was->connection | was->life) && fxt_stack_is_short()) {
+		if (was->connection && fxt_fd_slots_on)
+			drop_begin(thread, was, was->connection);
+		if (was->life && fxt_fd_slots_on)
+			drop_begin(thread, was, was->life);
+		return;
+	}
 	if (was->connection)
 		put_end(thread, now_ns, CONNECTION_NAMES, was->connection, was, !was->is_reconnected);
 	if (was->life && was->life_names)
@@ -356,26 +365,49 @@ static void set_life(struct fxt_thread *thread, _Atomic uint64_t *life, int fd, 
 		drop_begin(thread, &(struct fxt_fd_taken){.fd = fd, .generation = this_process()}, other);
 }
 
-/* Writes the begin of a descriptor's lifetime, and stores its id in the entry. */
+/* Writes the begin of a descriptor's lifetime, and stores its id in the entry. On a short stack there is no
+ * lifetime. */
 static void begin_life(struct fxt_thread *thread, struct fxt_fd *entry, int fd, uint64_t now_ns,
 		       uint64_t call_names, uint64_t names, const struct fxt_fd_detail *detail)
 {
 	uint64_t id;
 
 	entry->begin_ns = now_ns;
-	id = put_begin(thread, fd, now_ns, call_names, names, detail);
+	id = fxt_stack_is_short() ? 0 : put_begin(thread, fd, now_ns, call_names, names, detail);
 	atomic_store_explicit(&entry->life_named, (names >> 32) << 32 | (uint32_t)id, memory_order_relaxed);
 	set_life(thread, &entry->life, fd, id);
 }
 
-void fxt_fd_opened(struct fxt_thread *thread, int fd, uint64_t now_ns, uint64_t names, uint64_t what,
-		   struct fxt_fd_detail detail)
+/* Forgets what had the number of a new descriptor, which is not known itself. */
+static __attribute__((noinline)) void forget(struct fxt_thread *thread, int fd)
+{
+	struct fxt_fd *entry = fxt_fds_are_ours(thread) ? fxt_fd(fd) : NULL;
+	struct fxt_fd_taken was;
+
+	if (!entry)
+		return;
+	take(entry, fd, &was);
+	put_ends(thread, thread->last_ns, &was);
+}
+
+static __attribute__((noinline)) void know(struct fxt_thread *thread, int fd, uint64_t now_ns, uint64_t names,
+					   uint64_t what, const struct fxt_fd_detail *detail)
 {
 	struct fxt_fd *entry = fxt_fds_are_ours(thread) ? renew(thread, fd, now_ns) : NULL;
 
 	if (entry)
 		begin_life(thread, entry, fd, now_ns, names,
-			   fxt_names_of(fxt_get_event_category(names), what), &detail);
+			   fxt_names_of(fxt_get_event_category(names), what), detail);
+}
+
+/* The way to the begin of a lifetime takes several hundred bytes of stack before anything looks for room. */
+void fxt_fd_opened(struct fxt_thread *thread, int fd, uint64_t now_ns, uint64_t names, uint64_t what,
+		   struct fxt_fd_detail detail)
+{
+	if (fxt_stack_is_short())
+		forget(thread, fd);
+	else
+		know(thread, fd, now_ns, names, what, &detail);
 }
 
 /* Returns the lifetime whose begin says most about a descriptor: that of its connection, if it has one. */
@@ -472,7 +504,8 @@ void fxt_fd_connected(struct fxt_thread *thread, int fd, uint64_t now_ns, uint64
 	}
 	entry->begin_ns = now_ns;
 	set_life(thread, &entry->connection, fd,
-		 put_begin(thread, fd, now_ns, names, CONNECTION_NAMES, &detail));
+		 fxt_stack_is_short() ? 0
+				      : put_begin(thread, fd, now_ns, names, CONNECTION_NAMES, &detail));
 }
 
 /* -- Closed ------------------------------------------------------------------------------------ */

@@ -6,6 +6,7 @@
 #include <sys/signalfd.h>
 
 #include "agent/arrows/signal_senders.h"
+#include "agent/base/stack.h"
 #include "name_file.h"
 
 /* Returns an eventfd's count; -1: it is not known, or larger than the trace can tell. */
@@ -140,7 +141,9 @@ void fxt_reading_end(struct fxt_thread *thread, struct fxt_reading *reading, int
 						     emptied, &reading->writers[0]);
 }
 
-void fxt_reading_arrow(struct fxt_thread *thread, const struct fxt_reading *reading, uint64_t end_ns)
+/* Draws the arrows from what `reading` has found. */
+static __attribute__((noinline)) void draw(struct fxt_thread *thread, const struct fxt_reading *reading,
+					   uint64_t end_ns)
 {
 	struct fxt_cause causes[FXT_CAUSES_MAX];
 	const struct fxt_stream_writer *writer = reading->writers;
@@ -152,6 +155,13 @@ void fxt_reading_arrow(struct fxt_thread *thread, const struct fxt_reading *read
 					       .cpu_and_1 = writer->at_ns < reading->start_ns ? 0
 							    : writer->cpu_and_1};
 	fxt_flow_resume(thread, reading->after_ns, end_ns, causes, i);
+}
+
+/* The arrows alone take some 500 bytes of stack before anything looks for room. */
+void fxt_reading_arrow(struct fxt_thread *thread, const struct fxt_reading *reading, uint64_t end_ns)
+{
+	if (!fxt_stack_is_short())
+		draw(thread, reading, end_ns);
 }
 
 /* -- The C library's own ----------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "agent/base/parts.h"
+#include "agent/base/stack.h"
 #include "agent/clock/clock_offset.h"
 #include "deferred.h"
 #include "sample.h"
@@ -225,7 +226,7 @@ uint64_t fxt_clock_from_kernel(struct fxt_thread *thread)
 	if (fxt_is_forbidden(FXT_NO_LOCKS))
 		return fxt_clock_kernel_ns();
 	/* The program may have entered a namespace by a call that nobody saw. */
-	if (clock_state.usable)
+	if (clock_state.usable && !fxt_stack_is_short())
 		look_at_offset();
 	ns = fxt_clock_kernel_ns();
 	/* A lent gate is open, or the thread is here for the first time since it was: see

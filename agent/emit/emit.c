@@ -15,7 +15,8 @@ bool fxt_drop(struct fxt_thread *thread, struct fxt_in_progress *open)
 {
 	struct fxt_lane *lane;
 
-	if (FXT_UNLIKELY(thread->open != open + 1) || FXT_UNLIKELY(!fxt_has_no_room(thread)))
+	if (FXT_UNLIKELY(thread->open != open + 1) || FXT_UNLIKELY(!fxt_has_no_room(thread)) ||
+	    FXT_UNLIKELY(fxt_has_moved(thread)))
 		return false;
 	fxt_in_progress_empty(thread, open);
 	lane = fxt_lane_raise(thread, FXT_LANE_CALL);
@@ -48,7 +49,8 @@ uint64_t *fxt_put_text(uint64_t *at, uint64_t name, const char *text, size_t byt
 /* Gives back the lane of an emission that was left. Returns whether its call left no record. */
 static bool leave(struct fxt_lane *lane)
 {
-	bool is_lost = lane->raised_at && !fxt_lane_recover(lane) && lane->raised_for == FXT_LANE_CALL;
+	bool is_call = lane->raised_at & FXT_LANE_CALL;
+	bool is_lost = lane->raised_at && !fxt_lane_recover(lane) && is_call;
 
 	fxt_lane_lower(lane);
 	return is_lost;
@@ -73,10 +75,10 @@ enum { SAME_STACK_BYTES = 2048 };
 static bool was_left(const struct fxt_thread *thread, const struct fxt_lane *lane, uintptr_t here)
 {
 	bool is_own = fxt_on_own_stack(thread, here);
+	uintptr_t frame = fxt_lane_frame(lane);
 
-	return lane->raised_at && lane->raised_at <= here &&
-	       is_own == fxt_on_own_stack(thread, lane->raised_at) &&
-	       (is_own || here - lane->raised_at < SAME_STACK_BYTES);
+	return lane->raised_at && frame <= here && is_own == fxt_on_own_stack(thread, frame) &&
+	       (is_own || here - frame < SAME_STACK_BYTES);
 }
 
 /* Gives back the lanes of emissions that were left. */
@@ -100,13 +102,15 @@ static void leave_what_was_left(struct fxt_thread *thread, uintptr_t here)
 	fxt_sys_restore_signals(mask);
 }
 
-struct fxt_lane *fxt_lane_raise_another(struct fxt_thread *thread, uintptr_t here, enum fxt_lane_use use)
+struct fxt_lane *fxt_lane_raise_another(struct fxt_thread *thread, uintptr_t here)
 {
 	struct fxt_lane *lane;
 
-	leave_what_was_left(thread, here);
+	if (fxt_has_moved(thread))
+		return thread->lanes + FXT_LANES;
+	leave_what_was_left(thread, here & ~(uintptr_t)FXT_LANE_CALL);
 	for (lane = thread->lanes; lane < thread->lanes + FXT_LANES; lane++)
-		if (fxt_lane_take(lane, here, use))
+		if (fxt_lane_take(lane, here))
 			return lane;
 	return lane;
 }

@@ -67,8 +67,36 @@ static void drop_holes(struct fxt_thread *thread)
 		fxt_in_progress_put_back(thread, thread->open - 1);
 }
 
+/* An entry is no further above the code that ends it. */
+enum { WRAPPER_BYTES = 8192 };
+
+/* The frame of an entry that another thread gives up. It is below all frames and no hole, so nobody else
+ * takes the entry away. */
+enum { LEAVING = 1 };
+
+/* Gives up the entry of a call that ends in another thread than it began in. The thread whose entry it is
+ * goes on: it may have closed the call and may use the entry for another one. But the frame of the call is
+ * that of nobody else as long as the call has not returned. */
+static FXT_COLD void give_up(struct fxt_thread *thread, struct fxt_in_progress *entry)
+{
+	uintptr_t frame = __atomic_load_n(&entry->frame, __ATOMIC_ACQUIRE);
+	uint64_t *slot = entry->slot;
+
+	if (frame - (uintptr_t)__builtin_frame_address(0) >= WRAPPER_BYTES || !slot ||
+	    !__atomic_compare_exchange_n(&entry->frame, &frame, LEAVING, false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_RELAXED))
+		return;
+	entry->names = 0;
+	atomic_store_explicit((_Atomic uint64_t *)slot, thread->slot_filler, memory_order_release);
+	__atomic_store_n(&entry->frame, FXT_IN_PROGRESS_HOLE, __ATOMIC_RELEASE);
+}
+
 void fxt_in_progress_take_out(struct fxt_thread *thread, struct fxt_in_progress *entry)
 {
+	if (fxt_has_moved(thread)) {
+		give_up(thread, entry);
+		return;
+	}
 	entry->names = 0;
 	atomic_signal_fence(memory_order_seq_cst);
 	atomic_store_explicit((_Atomic uint64_t *)entry->slot, thread->slot_filler, memory_order_release);
@@ -123,6 +151,10 @@ static void close_entry(struct fxt_thread *thread, struct fxt_in_progress *entry
 
 void fxt_in_progress_end_slow(struct fxt_thread *thread, struct fxt_in_progress *entry, uint64_t end_ns)
 {
+	if (fxt_has_moved(thread)) {
+		give_up(thread, entry);
+		return;
+	}
 	if (entry->start_ns <= thread->stopped_ns)
 		thread->lasted_ns = end_ns;
 	/* A handler may have interrupted the end of another slow call. */
@@ -143,7 +175,7 @@ void fxt_in_progress_settle(struct fxt_thread *thread)
 {
 	struct fxt_in_progress *entry = thread->shown;
 
-	if (entry && entry < thread->open)
+	if ((entry && entry < thread->open) || fxt_has_moved(thread))
 		return;
 	if (entry)
 		atomic_store_explicit((_Atomic uint64_t *)entry->slot, thread->slot_filler,
@@ -153,26 +185,49 @@ void fxt_in_progress_settle(struct fxt_thread *thread)
 	thread->commit &= ~(unsigned)FXT_COMMIT_SHOWN;
 }
 
-/* Tells whether the call of an entry above that of the present call was left. Where all is on the thread's
- * own stack it was. On other stacks, a handler may have switched between coroutines. */
-static bool was_left(const struct fxt_thread *thread, const struct fxt_in_progress *entry)
+/* Two frames of other stacks than the thread's own are taken to be on one stack if they are no further
+ * apart. */
+enum { SAME_STACK_BYTES = 2048 };
+
+/* Tells whether the call of an entry above that of the call that ends, `ends`, was left. Where all is on the
+ * thread's own stack it was. On other stacks, a handler, or what the calls have called, may have switched
+ * between coroutines. Without handlers those are left whose frames were just below. */
+static bool was_left(const struct fxt_thread *thread, const struct fxt_in_progress *ends,
+		     const struct fxt_in_progress *entry)
 {
-	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+	bool is_own = fxt_on_own_stack(thread, entry->frame);
 
 	if (entry->frame >= thread->stack.alternate_low && entry->frame < thread->stack.alternate_high)
 		return true;
-	return !fxt_has_handlers() ||
-	       (fxt_on_own_stack(thread, here) &&
-		(fxt_on_own_stack(thread, entry->frame) || entry->frame == FXT_IN_PROGRESS_NOBODY));
+	if (fxt_on_own_stack(thread, ends->frame))
+		return is_own || entry->frame == FXT_IN_PROGRESS_NOBODY;
+	return !fxt_has_handlers() && !is_own && ends->frame - entry->frame < SAME_STACK_BYTES;
+}
+
+void fxt_in_progress_end_among(struct fxt_thread *thread, struct fxt_in_progress *entry, uint64_t end_ns)
+{
+	const struct fxt_in_progress *above = thread->open - 1;
+
+	while (above > entry && is_hole(above))
+		above--;
+	if (above > entry && !fxt_has_moved(thread)) {
+		thread->overlaps_ns = end_ns;
+		atomic_signal_fence(memory_order_seq_cst);
+		thread->commit |= FXT_COMMIT_OVERLAPS;
+	}
+	fxt_in_progress_take_out(thread, entry);
 }
 
 void fxt_in_progress_close_above(struct fxt_thread *thread, struct fxt_in_progress *entry)
 {
-	uint64_t end_ns = fxt_now(thread);
 	struct fxt_in_progress *above;
+	uint64_t end_ns;
 
+	if (fxt_has_moved(thread))
+		return;
+	end_ns = fxt_now(thread);
 	for (above = thread->open - 1; above > entry; above--)
-		if (!is_hole(above) && was_left(thread, above))
+		if (!is_hole(above) && was_left(thread, entry, above))
 			close_entry(thread, above, end_ns);
 }
 
@@ -185,12 +240,17 @@ uint64_t fxt_in_progress_end_within(struct fxt_thread *thread, struct fxt_in_pro
 {
 	uint64_t end_ns;
 
+	if (fxt_has_moved(thread)) {
+		give_up(thread, entry);
+		return fxt_clock_kernel_ns();
+	}
 	fxt_in_progress_close_above(thread, entry);
 	end_ns = fxt_now_at_end(thread);
-	if (thread->open == entry + 1)
+	if (thread->open == entry + 1) {
 		fxt_in_progress_end_at(thread, entry, end_ns);
-	else
-		fxt_in_progress_take_out(thread, entry);
+		return end_ns;
+	}
+	fxt_in_progress_end_among(thread, entry, end_ns);
 	return end_ns;
 }
 

@@ -121,6 +121,12 @@ enum { FXT_IN_PROGRESS_HOLE = 0 };
 /* Takes away an entry that need not be the last one. */
 FXT_COLD void fxt_in_progress_take_out(struct fxt_thread *thread, struct fxt_in_progress *entry);
 
+/* Takes away the entry of a call that ended at end_ns, and that need not be the last one. An entry above it
+ * is a call that has not ended: a coroutine's, which was switched away meanwhile. The two calls do not nest
+ * then, and the one that ends is dropped. */
+FXT_COLD void fxt_in_progress_end_among(struct fxt_thread *thread, struct fxt_in_progress *entry,
+					uint64_t end_ns);
+
 /* Does what fxt_end() does, for a call whose entry is not the last one. */
 FXT_COLD uint64_t fxt_in_progress_end_within(struct fxt_thread *thread, struct fxt_in_progress *entry);
 
@@ -277,7 +283,7 @@ static inline uint64_t fxt_end_after(struct fxt_thread *thread, struct fxt_in_pr
 	*before_ns = last_ns = thread->last_ns;
 	end_ns = fxt_clock_step_after(thread, end_ns, last_ns, before_ns);
 	if (open && FXT_UNLIKELY(thread->open != open + 1))
-		fxt_in_progress_take_out(thread, open);
+		fxt_in_progress_end_among(thread, open, end_ns);
 	else if (open)
 		fxt_in_progress_end_at(thread, open, end_ns);
 	return end_ns;

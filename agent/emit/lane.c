@@ -235,12 +235,13 @@ static __attribute__((noinline)) enum outcome turn(struct fxt_thread *thread, st
 	struct fxt_chunk taken, *chunk = is_child ? &thread->vfork.chunk : &taken;
 	enum outcome outcome;
 
+	/* No lane is free: handlers are nested too deep, or too many emissions wait for their handlers. Or a
+	 * handler has switched to this emission in another thread, which takes no chunk for this one. */
+	*why = FXT_LOSS_SIGNALS;
+	if (lane >= thread->lanes + FXT_LANES || fxt_has_moved(thread))
+		return DROPPED;
 	if (!is_child && FXT_UNLIKELY(thread->vfork.chunk.words != 0))
 		fxt_lanes_after_vfork(thread);
-	/* No lane is free: handlers are nested too deep, or too many emissions wait for their handlers. */
-	*why = FXT_LOSS_SIGNALS;
-	if (lane >= thread->lanes + FXT_LANES)
-		return DROPPED;
 	*why = FXT_LOSS_SIZE;
 	if (words > MOST_WORDS)
 		return DROPPED;
@@ -352,6 +353,8 @@ static enum outcome leave_and_turn(struct fxt_thread *thread, struct fxt_lane *l
 static void give_up(struct fxt_thread *thread, struct fxt_lane *lane, bool is_call)
 {
 	fxt_lane_lower(lane);
+	if (FXT_UNLIKELY(fxt_has_moved(thread)))
+		return;
 	if (is_call && thread->commit & FXT_COMMIT_SHOWN)
 		fxt_in_progress_settle(thread);
 	if (is_call && thread->commit & FXT_COMMIT_DEFERRED)
@@ -364,25 +367,26 @@ static __attribute__((noinline)) bool find_room(struct fxt_thread *thread, struc
 {
 	enum fxt_loss why;
 
-	if (!fxt_lane_has(lane, words) && fxt_stack_is_short()) {
-		if (is_call)
-			fxt_agent_count_short(thread->last_ns);
-	} else if (turn_or_wait(thread, lane, words, &why) == TURNED ||
-		   (is_call && leave_and_turn(thread, lane, words, &why) == TURNED)) {
+	if (turn_or_wait(thread, lane, words, &why) == TURNED ||
+	    (is_call && leave_and_turn(thread, lane, words, &why) == TURNED))
 		return true;
-	} else if (is_call) {
+	if (is_call)
 		count_dropped(thread, why);
-	}
 	give_up(thread, lane, is_call);
 	return false;
 }
 
+/* The stack is asked about here, because what looks for room takes some hundred bytes of it itself. */
 bool fxt_lane_turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t words, bool is_call)
 {
 	if (lane != thread->lanes || thread->last_ns >= thread->no_room_before_ns ||
-	    atomic_load_explicit(&lane->limit, memory_order_relaxed) || words > MOST_WORDS)
-		return find_room(thread, lane, words, is_call);
-	if (is_call && atomic_load_explicit(&fxt_gate.mask, memory_order_relaxed)) {
+	    atomic_load_explicit(&lane->limit, memory_order_relaxed) || words > MOST_WORDS ||
+	    FXT_UNLIKELY(fxt_has_moved(thread))) {
+		if (fxt_lane_has(lane, words) || !fxt_stack_is_short())
+			return find_room(thread, lane, words, is_call);
+		if (is_call)
+			fxt_agent_count_short(thread->last_ns);
+	} else if (is_call && atomic_load_explicit(&fxt_gate.mask, memory_order_relaxed)) {
 		fxt_thread_dropped_again(thread);
 		fxt_loss_note(thread, true);
 	}

@@ -9,9 +9,46 @@
 #include "agent/base/agent.h"
 #include "clock.h"
 
+/* Returns the state of the thread that this code runs in now. The compiler keeps the address of a thread's
+ * variable over calls, and so would read that of another thread when a coroutine has gone on elsewhere. */
+#if defined(__x86_64__)
+static inline __attribute__((always_inline)) struct fxt_thread *fxt_self_now(void)
+{
+	struct fxt_thread *self;
+
+	__asm__ volatile("mov fxt_self@gottpoff(%%rip), %0\n\tmov %%fs:(%0), %0" : "=r"(self));
+	return self;
+}
+#else
+static __attribute__((noipa, unused)) struct fxt_thread *fxt_self_now(void)
+{
+	return fxt_self;
+}
+#endif
+
+/* Returns whether the code that has this state runs in another thread by now: it is a coroutine's, which was
+ * switched away in the middle of a call, by a handler or by what the call has called. The thread whose state
+ * it is goes on meanwhile, and no other may write there. */
+static inline bool fxt_has_moved(const struct fxt_thread *thread)
+{
+	const struct fxt_thread *self = fxt_self_now();
+
+	if (FXT_LIKELY(self == thread))
+		return false;
+	/* A thread that gets the state of one that is gone has none until it has put that in order. */
+	return self || (thread->in_use && !thread->claimed && (uint32_t)fxt_sys_gettid() != thread->own_tid);
+}
+
+/* A lane that is taken has the stack pointer of its emission, and what that has it for as the lowest bit. So
+ * it is never known without the other. */
+static inline uintptr_t fxt_lane_frame(const struct fxt_lane *lane)
+{
+	return lane->raised_at & ~(uintptr_t)FXT_LANE_CALL;
+}
+
 /* Takes a lane for the emission whose stack pointer is `here`, if the lane is free. Handlers may come before
  * and behind the one instruction that does it, take the lane, and go on later or never. */
-static FXT_EMISSION bool fxt_lane_take(struct fxt_lane *lane, uintptr_t here, enum fxt_lane_use use)
+static FXT_EMISSION bool fxt_lane_take(struct fxt_lane *lane, uintptr_t here)
 {
 	uintptr_t free = 0;
 	bool is_taken;
@@ -23,23 +60,20 @@ static FXT_EMISSION bool fxt_lane_take(struct fxt_lane *lane, uintptr_t here, en
 			 : "r"(here)
 			 : "memory");
 #else
-	is_taken = __atomic_compare_exchange_n(&lane->raised_at, &free, here, false, __ATOMIC_RELAXED,
+	/* Another thread may have ended an emission of this one: fxt_lane_lower(). */
+	is_taken = __atomic_compare_exchange_n(&lane->raised_at, &free, here, false, __ATOMIC_ACQUIRE,
 					       __ATOMIC_RELAXED);
 #endif
-	if (FXT_UNLIKELY(!is_taken))
-		return false;
-	*(volatile uint8_t *)&lane->raised_for = (uint8_t)use;
 	atomic_signal_fence(memory_order_seq_cst);
-	return true;
+	return FXT_LIKELY(is_taken);
 }
 
-/* Takes another lane than the first, for the emission whose stack pointer is `here`. If none is free, this is
- * the fence, which never has room. */
-FXT_COLD struct fxt_lane *fxt_lane_raise_another(struct fxt_thread *thread, uintptr_t here,
-						 enum fxt_lane_use use);
+/* Takes another lane than the first, for the emission whose fxt_lane_here() is `here`. If none is free, or if
+ * the emission is in another thread than `thread`, this is the fence, which never has room. */
+FXT_COLD struct fxt_lane *fxt_lane_raise_another(struct fxt_thread *thread, uintptr_t here);
 
-/* Returns the stack pointer. */
-static inline __attribute__((always_inline)) uintptr_t fxt_lane_here(void)
+/* Returns the stack pointer, with the use of a lane as the lowest bit. */
+static inline __attribute__((always_inline)) uintptr_t fxt_lane_here(enum fxt_lane_use use)
 {
 	uintptr_t here;
 
@@ -48,36 +82,40 @@ static inline __attribute__((always_inline)) uintptr_t fxt_lane_here(void)
 #else
 	__asm__ volatile("mov %0, sp" : "=r"(here));
 #endif
-	return here;
+	return here | use;
 }
 
 /* Begins an emission in the first lane. Returns false, with nothing changed, if that is not free. It uses
  * integer registers alone. */
 static FXT_EMISSION bool fxt_lane_raise_first(struct fxt_thread *thread, enum fxt_lane_use use)
 {
-	return FXT_LIKELY(fxt_lane_take(thread->lanes, fxt_lane_here(), use));
+	return FXT_LIKELY(fxt_lane_take(thread->lanes, fxt_lane_here(use)));
 }
 
 /* Begins an emission. Returns its lane, which no other emission writes to until fxt_lane_lower(). */
 static FXT_EMISSION struct fxt_lane *fxt_lane_raise(struct fxt_thread *thread, enum fxt_lane_use use)
 {
-	if (fxt_lane_raise_first(thread, use))
+	if (FXT_LIKELY(fxt_self_now() == thread) && fxt_lane_raise_first(thread, use))
 		return thread->lanes;
-	return fxt_lane_raise_another(thread, fxt_lane_here(), use);
+	return fxt_lane_raise_another(thread, fxt_lane_here(use));
 }
 
-/* Ends the emission in `lane`. All its stores come before this. */
+/* Ends the emission in `lane`. All its stores come before this, for other threads too: a coroutine that was
+ * switched away in the middle of the emission may end it in one of them. */
 static FXT_EMISSION void fxt_lane_lower(struct fxt_lane *lane)
 {
 	atomic_signal_fence(memory_order_seq_cst);
-	*(volatile uintptr_t *)&lane->raised_at = 0;
+	__atomic_store_n(&lane->raised_at, 0, __ATOMIC_RELEASE);
 }
 
 /* Makes the emission in `lane`, which an inner function has begun, last as long as the caller of the present
  * function, which is not inlined. Records that are written on its way come from further down the stack. */
 static inline __attribute__((always_inline)) void fxt_lane_goes_on(struct fxt_lane *lane)
 {
-	*(volatile uintptr_t *)&lane->raised_at = (uintptr_t)__builtin_frame_address(0) + 2 * sizeof(void *);
+	uintptr_t use = lane->raised_at & FXT_LANE_CALL;
+
+	*(volatile uintptr_t *)&lane->raised_at =
+		((uintptr_t)__builtin_frame_address(0) + 2 * sizeof(void *)) | use;
 }
 
 /* Returns whether `at` lies in what is left of the chunk that the lane holds. */

@@ -14,10 +14,20 @@
 #include "function.h"
 #include "held_locks.h"
 #include "in_progress.h"
+#include "trace_file.h"
 
 static bool is_slow(uint64_t duration_ns)
 {
 	return fxt_agent.config.explain_ns && duration_ns >= fxt_agent.config.explain_ns;
+}
+
+/* Counts a call that has gone on in another thread than it began in. What it has done there is no part of the
+ * slices of the one, and its begin is none of the other's. */
+static uint64_t *give_up(const struct fxt_thread *thread)
+{
+	if (fxt_agent_file())
+		fxt_agent_count(FXT_LOSS_SIGNALS, 1, thread->last_ns);
+	return NULL;
 }
 
 /* Counts a call that is left out. */
@@ -51,6 +61,7 @@ static struct long_calls *calls_of(struct fxt_thread *thread, uint64_t start_ns,
 {
 	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
 	struct long_calls *calls = atomic_load_explicit(&thread->long_calls, memory_order_acquire);
+	uint32_t none = 0;
 
 	if (calls || !fxt_has_handlers())
 		return calls;
@@ -60,17 +71,19 @@ static struct long_calls *calls_of(struct fxt_thread *thread, uint64_t start_ns,
 		return NULL;
 	}
 	calls = fxt_lazy_table(&thread->long_calls, sizeof(*calls));
-	if (calls && !atomic_load_explicit(&calls->next, memory_order_relaxed)) {
+	/* A handler may have switched away when the table was made, and others have noted their calls. */
+	if (calls && atomic_compare_exchange_strong_explicit(&calls->next, &none, 1, memory_order_relaxed,
+							     memory_order_relaxed))
 		calls->list[0] = thread->last_long_call;
-		atomic_store_explicit(&calls->next, 1, memory_order_relaxed);
-	}
 	return calls;
 }
 
-/* Tells whether the second of two calls begins within the first one and ends after it. */
+/* Tells whether the second of two calls begins within the first one, or with it, and ends after it. A thread
+ * begins two calls at one time only if a handler switched away from one of them when it had just read the
+ * clock. Viewers drop one of two such slices. */
 static bool overlaps(uint64_t first_ns, uint64_t first_end_ns, uint64_t second_ns, uint64_t second_end_ns)
 {
-	return first_ns < second_ns && second_ns < first_end_ns && first_end_ns < second_end_ns;
+	return first_ns <= second_ns && second_ns < first_end_ns && first_end_ns < second_end_ns;
 }
 
 /* The call is noted before the others are looked at. If a handler comes in between, and goes on with another
@@ -120,6 +133,8 @@ uint64_t *fxt_room_kept(struct fxt_thread *thread, uint64_t start_ns, uint64_t e
 uint64_t *fxt_room_left(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, size_t words,
 			enum fxt_category_bit category)
 {
+	if (fxt_has_moved(thread))
+		return give_up(thread);
 	if (start_ns < thread->born_ns)
 		start_ns = fxt_in_progress_start_in_child(thread, end_ns);
 	if (end_ns - start_ns < fxt_agent.config.threshold_ns[category])
@@ -136,6 +151,8 @@ uint64_t *fxt_room_left(struct fxt_thread *thread, uint64_t start_ns, uint64_t e
 uint64_t *fxt_room_unusual(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, size_t words,
 			   enum fxt_category_bit category)
 {
+	if (fxt_has_moved(thread))
+		return give_up(thread);
 	/* Functions have a filter of their own. */
 	if (fxt_agent.config.filters_callers && category != FXT_BIT_function && category != FXT_BIT_plt &&
 	    !fxt_callers_want_this())
@@ -223,10 +240,20 @@ static uint32_t stack_of(struct fxt_thread *thread, uint64_t header, uint64_t en
 	return fxt_call_stack_of(thread, fxt_agent.config.stack_frames[category]);
 }
 
+/* Returns whether the call is known not to nest: see FXT_COMMIT_OVERLAPS. */
+static bool is_overlap(struct fxt_thread *thread, uint64_t header, uint64_t end_ns)
+{
+	if (!(thread->commit & FXT_COMMIT_OVERLAPS))
+		return false;
+	thread->commit &= ~(unsigned)FXT_COMMIT_OVERLAPS;
+	return fxt_get_event_type(header) == FXT_EVENT_DURATION_COMPLETE && end_ns == thread->overlaps_ns;
+}
+
 /* NOLINTNEXTLINE(misc-no-recursion): see fxt_commit(). */
 void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header)
 {
 	struct fxt_lane *lane = fxt_lane_of(thread, at);
+	bool has_moved = fxt_has_moved(thread);
 	uint64_t start_ns = lane ? lane->at[1] : 0, end_ns = at[-1], ns = end_ns - start_ns;
 	bool is_latest = end_ns == thread->last_ns;
 	unsigned explained = 0;
@@ -241,9 +268,17 @@ void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header
 		fxt_in_progress_settle(thread);
 		return;
 	}
+	if (!has_moved && is_overlap(thread, header, end_ns)) {
+		fxt_lane_lower(lane);
+		fxt_in_progress_settle(thread);
+		fxt_thread_dropped(thread, FXT_LOSS_SIGNALS);
+		fxt_deferred_after(thread, end_ns);
+		return;
+	}
 	fxt_lane_goes_on(lane);
-	/* Only calls are explained and meet triggers. */
-	if (fxt_get_event_type(header) != FXT_EVENT_DURATION_COMPLETE) {
+	/* Only calls are explained and meet triggers. An emission that goes on in another thread still has
+	 * its lane, and nothing else. */
+	if (fxt_get_event_type(header) != FXT_EVENT_DURATION_COMPLETE || has_moved) {
 		fxt_commit_as(thread, at, header, 1);
 		fxt_in_progress_settle(thread);
 		return;
@@ -267,7 +302,7 @@ void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header
 	fxt_commit_as(thread, at, header + fxt_event_args(explained), 1);
 	fxt_in_progress_settle(thread);
 	fxt_call_stack_tell(thread, stack);
-	if (first_error)
+	if (first_error && !fxt_stack_is_short())
 		fxt_call_stack_say(thread, FXT_STR_failed, first_error);
 	/* The explanation may have read the clock since. */
 	if (is_latest)

@@ -62,7 +62,7 @@ static int claim_new(struct fxt_thread *thread, struct fxt_block_bucket *bucket,
 	/* If the table still has the block, it was freed while nothing was recorded. */
 	if (before.life.id)
 		end(thread, &before, 0, since_ns);
-	way = fxt_stack_is_short() ? -1 : fxt_block_claim_for(bucket, (uintptr_t)block);
+	way = fxt_block_claim_for(bucket, (uintptr_t)block);
 	if (way < 0)
 		fxt_thread_lacks(thread, FXT_LOSS_BLOCKS);
 	return way;
@@ -85,8 +85,15 @@ static void begin(struct fxt_thread *thread, struct fxt_block_bucket *bucket, in
 	fxt_block_show(bucket, way, memory->address | (has_begun ? 0 : FXT_BLOCK_IS_GONE));
 }
 
-void fxt_block_came_at(struct fxt_thread *thread, const void *block, size_t bytes, const uintptr_t *frame,
-		       uint64_t since_ns)
+/* A block for which there is too little stack is counted as one that has no entry. */
+static void lack(struct fxt_thread *thread, const void *block)
+{
+	fxt_block_take(block);
+	fxt_thread_lacks(thread, FXT_LOSS_BLOCKS);
+}
+
+static __attribute__((noinline)) void came(struct fxt_thread *thread, const void *block, size_t bytes,
+					   const uintptr_t *frame, uint64_t since_ns)
 {
 	struct fxt_memory memory = {.name = FXT_STR_heap_block, .address = (uintptr_t)block, .bytes = bytes};
 	struct fxt_block_bucket *bucket = fxt_block_bucket((uintptr_t)block, true);
@@ -101,6 +108,15 @@ void fxt_block_came_at(struct fxt_thread *thread, const void *block, size_t byte
 	memory.stack = fxt_agent.config.stacks ? stack : 0;
 	tell(thread, &bucket->details[way], &memory, since_ns);
 	begin(thread, bucket, way, &memory, since_ns);
+}
+
+void fxt_block_came_at(struct fxt_thread *thread, const void *block, size_t bytes, const uintptr_t *frame,
+		       uint64_t since_ns)
+{
+	if (fxt_stack_is_short())
+		lack(thread, block);
+	else
+		came(thread, block, bytes, frame, since_ns);
 }
 
 void fxt_block_drawn_at(struct fxt_thread *thread, const void *block, size_t bytes, uint64_t since_ns)
@@ -123,6 +139,10 @@ void fxt_block_drawn_at(struct fxt_thread *thread, const void *block, size_t byt
 			return;
 	}
 	thread->bytes.until_sample = (int64_t)fxt_heap_sample_distance(&thread->bytes.random, mean) - 1;
+	if (fxt_stack_is_short()) {
+		lack(thread, block);
+		return;
+	}
 	bucket = fxt_block_bucket((uintptr_t)block, true);
 	way = claim_new(thread, bucket, block, since_ns);
 	if (way < 0)

@@ -229,8 +229,9 @@ static bool has_to_owe(struct fxt_thread *thread)
 	return false;
 }
 
-void fxt_label_first_use(struct fxt_thread *thread, enum fxt_label_kind kind, uintptr_t object,
-			 uintptr_t place)
+/* Does what fxt_label_first_use() does, with stack enough. */
+static __attribute__((noinline)) void use_first(struct fxt_thread *thread, enum fxt_label_kind kind,
+						uintptr_t object, uintptr_t place)
 {
 	uintptr_t found;
 	struct told told = {.fd = -1};
@@ -250,8 +251,6 @@ void fxt_label_first_use(struct fxt_thread *thread, enum fxt_label_kind kind, ui
 					      FXT_LABEL_USED, false});
 		return;
 	}
-	if (fxt_stack_is_short())
-		return;
 	remember(object);
 	detail = (struct fxt_label_detail){.place = place};
 	if (fxt_label_has_place(object))
@@ -265,6 +264,14 @@ void fxt_label_first_use(struct fxt_thread *thread, enum fxt_label_kind kind, ui
 	}
 	told.since_ns = entered == FXT_ENTERED_FIRST ? 0 : fxt_now(thread);
 	tell(thread, object, &detail.label, &told);
+}
+
+/* An object that is used with little stack left gets its name by a later use. */
+void fxt_label_first_use(struct fxt_thread *thread, enum fxt_label_kind kind, uintptr_t object,
+			 uintptr_t place)
+{
+	if (!fxt_stack_is_short())
+		use_first(thread, kind, object, place);
 }
 
 /* Enters an object that was made or opened into the table and tells the trace of it, unless the trace was

@@ -188,7 +188,9 @@ static void forget(uint32_t mapping)
 	lose_bytes(mapping, mapped.mappings[mapping].bytes);
 }
 
-void fxt_mapping_came(struct fxt_thread *thread, const void *address, size_t bytes, uintptr_t place)
+/* Does what fxt_mapping_came() does, with stack enough. */
+static __attribute__((noinline)) void came(struct fxt_thread *thread, const void *address, size_t bytes,
+					   uintptr_t place)
 {
 	uintptr_t low = (uintptr_t)address, high = page_above(low + bytes);
 	struct fxt_memory memory = {.name = FXT_STR_mapping, .address = low, .bytes = bytes, .place = place};
@@ -209,13 +211,20 @@ void fxt_mapping_came(struct fxt_thread *thread, const void *address, size_t byt
 	/* No thread unmaps the mapping meanwhile, because the program does not know of it yet. */
 	life.begin_ns = fxt_now(thread);
 	memory.stack = fxt_call_stack(thread);
-	is_told = !fxt_stack_is_short() && fxt_memory_life_begin(thread, &life, &memory);
+	is_told = fxt_memory_life_begin(thread, &life, &memory);
 	mask = fxt_lock(&mapped.lock);
 	if (is_told)
 		mapped.mappings[mapping].life = life;
 	else
 		forget(mapping);
 	fxt_unlock(&mapped.lock, mask);
+}
+
+/* A mapping that is made with little stack left is not known. */
+void fxt_mapping_came(struct fxt_thread *thread, const void *address, size_t bytes, uintptr_t place)
+{
+	if (!fxt_stack_is_short())
+		came(thread, address, bytes, place);
 }
 
 void fxt_mappings_again(void)

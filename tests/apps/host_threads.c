@@ -211,6 +211,7 @@ static __attribute__((noinline)) void call_one(unsigned which)
 	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 	static const struct timespec short_time = {0, 1000};
 	char byte = 'x';
+	void *pages;
 	int ends[2];
 
 	switch (which) {
@@ -231,6 +232,14 @@ static __attribute__((noinline)) void call_one(unsigned which)
 	case 4:
 		need(!nanosleep(&short_time, NULL));
 		break;
+	case 5:
+		pages = mmap(NULL, 1 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		need(pages != MAP_FAILED && !munmap(pages, 1 << 20));
+		break;
+	case 6:
+		ends[0] = dup(1);
+		need(ends[0] >= 0 && !close(ends[0]));
+		break;
 	default:
 		need(access("/", F_OK) == 0 && raise(SIGURG) == 0);
 	}
@@ -238,7 +247,7 @@ static __attribute__((noinline)) void call_one(unsigned which)
 
 static void *use_up(void *argument)
 {
-	enum { LEAST = 900 };
+	enum { LEAST = 600 };
 	pthread_attr_t attributes;
 	volatile char *used;
 	size_t bytes, left;
@@ -249,11 +258,11 @@ static void *use_up(void *argument)
 	mark();
 	need(!pthread_getattr_np(pthread_self(), &attributes) &&
 	     !pthread_attr_getstack(&attributes, &low, &bytes) && !pthread_attr_destroy(&attributes));
-	left = LEAST + random_below(5000);
+	left = LEAST + random_below(random_below(2) ? 300 : 5000);
 	used = alloca((size_t)((char *)__builtin_frame_address(0) - (char *)low) - left);
 	used[0] = 1;
 	for (i = 0; i < 3; i++)
-		call_one(random_below(6));
+		call_one(random_below(8));
 	return NULL;
 }
 

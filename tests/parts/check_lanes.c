@@ -45,7 +45,7 @@ START_TEST(an_interrupted_emission_keeps_its_lane)
 	for (n = 0; n <= FXT_LANES; n++) {
 		lanes[n] = fxt_lane_raise(&part_thread, n % 2 ? FXT_LANE_CALL : FXT_LANE_EXTRA);
 		EXPECT(lanes[n] == nth(n) && (n == FXT_LANES || nth(n)->raised_at));
-		EXPECT(n == FXT_LANES || nth(n)->raised_for == (n % 2 ? FXT_LANE_CALL : FXT_LANE_EXTRA));
+		EXPECT(n == FXT_LANES || (nth(n)->raised_at & FXT_LANE_CALL) == n % 2);
 		/* Each handler is further down the stack. */
 		if (n < FXT_LANES)
 			nth(n)->raised_at += 1 << 20;
@@ -94,30 +94,27 @@ START_TEST(lanes_of_emissions_that_were_left_are_free)
 		setup();
 		part_thread.stack.low = tests[i].is_own ? low : 0;
 		part_thread.stack.high = tests[i].is_own ? high : 0;
-		nth(0)->raised_at = here - (uintptr_t)tests[i].distance;
-		nth(0)->raised_for = FXT_LANE_CALL;
-		lane = fxt_lane_raise_another(&part_thread, here, FXT_LANE_EXTRA);
+		nth(0)->raised_at = (here - (uintptr_t)tests[i].distance) | FXT_LANE_CALL;
+		lane = fxt_lane_raise_another(&part_thread, here);
 		ck_assert_msg(lane == nth(tests[i].is_left ? 0 : 1), "test %u", i);
 		ck_assert_uint_eq(part.lost[FXT_LOSS_SIGNALS], tests[i].is_left);
-		EXPECT(lane->raised_at == here && lane->raised_for == FXT_LANE_EXTRA);
+		EXPECT(lane->raised_at == here);
 	}
 	/* At the same frame the emission is over, too. */
 	setup();
 	part_thread.stack.low = low;
 	part_thread.stack.high = high;
 	nth(0)->raised_at = here;
-	nth(0)->raised_for = FXT_LANE_EXTRA;
-	EXPECT(fxt_lane_raise_another(&part_thread, here, FXT_LANE_CALL) == nth(0));
+	EXPECT(fxt_lane_raise_another(&part_thread, here | FXT_LANE_CALL) == nth(0));
 	/* What is no call of the program is not lost, and neither is a call whose record is there. */
 	EXPECT(!part.lost[FXT_LOSS_SIGNALS]);
 	setup();
 	part_thread.stack.low = low;
 	part_thread.stack.high = high;
-	nth(1)->raised_at = nth(3)->raised_at = here - 100;
-	nth(1)->raised_for = nth(3)->raised_for = FXT_LANE_CALL;
+	nth(1)->raised_at = nth(3)->raised_at = (here - 100) | FXT_LANE_CALL;
 	nth(0)->raised_at = here + 100;
 	others[1][0] = fxt_record_type(FXT_RECORD_EVENT) | fxt_record_words(4);
-	EXPECT(fxt_lane_raise_another(&part_thread, here, FXT_LANE_CALL) == nth(1));
+	EXPECT(fxt_lane_raise_another(&part_thread, here | FXT_LANE_CALL) == nth(1));
 	EXPECT(nth(1)->at == others[1] + 4 && nth(3)->at == others[3] && !nth(3)->raised_at);
 	EXPECT(part.lost[FXT_LOSS_SIGNALS] == 1);
 	/* Without a file nothing is counted. */
@@ -125,9 +122,8 @@ START_TEST(lanes_of_emissions_that_were_left_are_free)
 	part_thread.stack.low = low;
 	part_thread.stack.high = high;
 	part.has_file = false;
-	nth(0)->raised_at = here - 100;
-	nth(0)->raised_for = FXT_LANE_CALL;
-	EXPECT(fxt_lane_raise_another(&part_thread, here, FXT_LANE_CALL) == nth(0));
+	nth(0)->raised_at = (here - 100) | FXT_LANE_CALL;
+	EXPECT(fxt_lane_raise_another(&part_thread, here | FXT_LANE_CALL) == nth(0));
 	EXPECT(!part.lost[FXT_LOSS_SIGNALS]);
 }
 END_TEST
@@ -136,10 +132,8 @@ START_TEST(all_emissions_end_with_their_thread)
 {
 	unsigned n;
 
-	for (n = 0; n < FXT_LANES; n++) {
-		nth(n)->raised_at = n != 2;
-		nth(n)->raised_for = n == 1 ? FXT_LANE_EXTRA : FXT_LANE_CALL;
-	}
+	for (n = 0; n < FXT_LANES; n++)
+		nth(n)->raised_at = n == 2 ? 0 : 16 | (n == 1 ? FXT_LANE_EXTRA : FXT_LANE_CALL);
 	others[3][0] = fxt_record_type(FXT_RECORD_EVENT) | fxt_record_words(7);
 	fxt_lane_leave(nth(4));
 	/* Not the one of the extra, the free one, and the one whose record is there. */
@@ -158,6 +152,37 @@ START_TEST(all_emissions_end_with_their_thread)
 	part_thread.full[2].events = 3;
 	fxt_lanes_after_fork(&part_thread, false);
 	EXPECT(!nth(1)->raised_at && !nth(1)->at && !nth(5)->end && !part_thread.full[2].events);
+}
+END_TEST
+
+/* What has gone on in another thread takes no lane of the first one. */
+START_TEST(an_emission_in_another_thread_has_no_lane)
+{
+	static struct fxt_thread other;
+	uint32_t own_tid = part_thread.own_tid;
+	unsigned n;
+
+	fxt_self = &other;
+	EXPECT(fxt_has_moved(&part_thread) && !fxt_has_moved(&other));
+	EXPECT(fxt_lane_raise(&part_thread, FXT_LANE_CALL) == nth(FXT_LANES));
+	/* There is no room, and no other look for it. */
+	EXPECT(!fxt_reserve(&part_thread, 1000, 1) && part.lost[FXT_LOSS_ROOM] == 1);
+	for (n = 0; n <= FXT_LANES; n++)
+		EXPECT(!nth(n)->raised_at);
+	fxt_self = &part_thread;
+	EXPECT(!fxt_has_moved(&part_thread) && fxt_lane_raise(&part_thread, FXT_LANE_CALL) == nth(0));
+	fxt_lane_lower(nth(0));
+	/* A thread without a state: the kernel knows whether it is this one. */
+	fxt_self = NULL;
+	part_thread.in_use = true;
+	EXPECT(!fxt_has_moved(&part_thread));
+	part_thread.own_tid++;
+	EXPECT(fxt_has_moved(&part_thread));
+	/* It gets the state of one that is gone, and puts it in order. */
+	part_thread.claimed = true;
+	EXPECT(!fxt_has_moved(&part_thread));
+	part_thread.claimed = part_thread.in_use = false;
+	part_thread.own_tid = own_tid;
 }
 END_TEST
 
@@ -350,6 +375,7 @@ int main(void)
 	tcase_add_test(lanes, an_interrupted_emission_keeps_its_lane);
 	tcase_add_test(lanes, lanes_of_emissions_that_were_left_are_free);
 	tcase_add_test(lanes, all_emissions_end_with_their_thread);
+	tcase_add_test(lanes, an_emission_in_another_thread_has_no_lane);
 	tcase_add_test(lanes, a_record_is_found_in_its_lane);
 	tcase_add_test(lanes, a_new_thread_is_named_in_every_lane);
 	tcase_add_test(lanes, a_call_without_room_is_dropped_at_once);

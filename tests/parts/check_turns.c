@@ -137,8 +137,15 @@ END_TEST
 
 START_TEST(what_finds_no_room_is_counted_by_its_cause)
 {
+	static struct fxt_thread other;
+
 	part_thread.lanes[FXT_LANES].raised_at = 0;
 	EXPECT(!turn_to(FXT_LANES, 10, true) && part.lost[FXT_LOSS_SIGNALS] == 1);
+	/* What has gone on in another thread takes no chunk for the first one. */
+	fxt_self = &other;
+	EXPECT(!turn_to(0, 10, true) && part.lost[FXT_LOSS_SIGNALS] == 2);
+	fxt_self = &part_thread;
+	ASKED("");
 	EXPECT(!turn_to(0, MOST_WORDS + 1, true) && part.lost[FXT_LOSS_SIZE] == 1);
 	EXPECT(turn_to(0, MOST_WORDS, true));
 	available = 0;
