@@ -373,9 +373,10 @@ static bool prepare(struct fxt_thread *thread, uint64_t start_ns)
 	mask = fxt_sys_block_signals();
 	if (!thread->ready)
 		fxt_thread_ready(thread);
-	if (!entry->slot && !(thread->ready && fxt_in_progress_add_page(thread, start_ns, false))) {
+	if (!entry->slot && !(thread->ready && !fxt_agent.buffer.tail_offset &&
+			      fxt_in_progress_add_page(thread, start_ns, false))) {
 		/* The call is recorded when it returns, if there is room then, but is not shown in
-		 * progress. */
+		 * progress. So it is after the file was rewritten. */
 		entry->slot = thread->pages.no_slot;
 	}
 	fxt_sys_restore_signals(mask);

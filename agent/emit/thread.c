@@ -412,8 +412,9 @@ void fxt_thread_after_rewrite(struct fxt_thread *thread)
 	struct fxt_in_progress *entry;
 
 	fxt_lanes_reset(thread);
+	/* The entries that had slots come first. The memory behind them was not touched yet. */
 	for (entry = fxt_in_progress_entries(thread);
-	     entry < fxt_in_progress_entries(thread) + FXT_IN_PROGRESS_MAX; entry++)
+	     entry < fxt_in_progress_entries(thread) + FXT_IN_PROGRESS_MAX && entry->slot; entry++)
 		entry->slot = thread->pages.no_slot;
 	forget_page(thread);
 	thread->pages.none[0] = filtered;
