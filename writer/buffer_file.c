@@ -157,14 +157,11 @@ static long grow(void *argument)
 int fxt_file_grow(struct fxt_buffer *buffer, uint32_t to)
 {
 	struct growth growth = {buffer, to};
-	int error;
+	int error = fxt_buffer_grow(buffer, to);
 
-	if (fxt_file_is_ours(buffer, buffer->fd) || fxt_opens_here()) {
-		error = fxt_buffer_grow(buffer, to);
-		/* The program may have no number left; a task of its own has. */
-		if (error != -EBADF)
-			return error;
-	}
+	/* The file cannot be opened here, or the program has no number left; a task of its own has. */
+	if (error != -EBADF)
+		return error;
 	buffer->is_apart = true;
 	error = (int)fxt_apart_always(grow, &growth);
 	buffer->is_apart = false;
