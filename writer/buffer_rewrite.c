@@ -185,7 +185,7 @@ static long rewrite(void *argument)
 	return error;
 }
 
-/* Opens the new file, for what is recorded after this. If that fails it is opened when it is needed. */
+/* Takes the new file, which is opened when something is recorded after this. Hardly any program does that. */
 static void take(struct fxt_buffer *buffer, const struct rewriting *rewriting)
 {
 	fxt_sys_close(buffer->fd);
@@ -194,7 +194,6 @@ static void take(struct fxt_buffer *buffer, const struct rewriting *rewriting)
 	buffer->inode = rewriting->written.st_ino;
 	buffer->tail_offset = rewriting->bytes;
 	atomic_store_explicit(&buffer->cursor, 0, memory_order_relaxed);
-	fxt_file_ready(buffer);
 }
 
 bool fxt_buffer_rewrite(struct fxt_buffer *buffer, uint64_t max_bytes)
