@@ -1,5 +1,5 @@
-/* Handles the signals by which a process dies of what it did itself: SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE,
- * SIGSEGV and SIGSYS, whose default action makes a core file, and SIGPIPE.
+/* Handles the signals by which a process dies of what it did itself: SIGILL, SIGTRAP, SIGABRT, SIGBUS,
+ * SIGFPE, SIGSEGV and SIGSYS, whose default action makes a core file, and SIGPIPE.
  *
  * As long as the program leaves the default action to such a signal, the agent has a handler for it. The
  * handler records where the program dies (agent/process/crash.h), and lets the default action follow at the

@@ -108,7 +108,8 @@ FXT_SEED=$seed "$FXT" record -q -o parents.fxt -- bash -c '"$0/scribble" stop &
 # moment of a thread. Nothing else may be wrong.
 count trace
 if ! "$FXT" check parents.fxt >check.log 2>&1; then
-	grep -E '^ +[0-9]+ x ' check.log | grep -v 'x two slices of a thread begin at the same tick.*: released$' >wrong
+	grep -E '^ +[0-9]+ x ' check.log |
+		grep -v 'x two slices of a thread begin at the same tick.*: released$' >wrong
 	grep -q ' x ' check.log || cat check.log >wrong
 	is "scribbled, FXT_SEED=$seed: what is wrong" "" "$(head -n 5 wrong)"
 fi
