@@ -103,7 +103,8 @@ static const struct {
 } ways[] = {{"read", die_by_read}, {"write", die_by_write}, {"ill", die_by_ill}, {"trap", die_by_trap},
 	    {"fpe", die_by_fpe}, {"sys", die_by_sys}, {"step", die_by_step}, {"bus", die_by_bus},
 	    {"protection", die_by_protection}, {"pipe", die_by_pipe}, {"call", die_by_call},
-	    {"library", die_by_library}, {"abort", die_by_abort}, {"assert", die_by_assert}, {"frees", die_by_frees}};
+	    {"library", die_by_library}, {"abort", die_by_abort}, {"assert", die_by_assert},
+	    {"frees", die_by_frees}};
 
 static void trap_system_call(void)
 {
