@@ -199,6 +199,7 @@ static void take_event(struct fxt_report *report, const struct fxt_record *rec)
 	if (key_with(report, rec, role, &key_ns))
 		fxt_order_add(&report->order, rec, key_ns);
 	fxt_fd_lives_take(&report->files.lives, rec);
+	fxt_standstill_take(&report->standstill, rec);
 	if (!is_chosen(report, rec))
 		return;
 	switch (rec->subtype) {
@@ -307,6 +308,7 @@ static void take_kernel(struct fxt_report *report, const struct fxt_record *rec)
 		fxt_call_stacks_take(&report->who->stacks, report->r, rec);
 	else if (fxt_report_wants(report, &kernel))
 		fxt_blocked_threads_take(&report->blocked, report->r, &report->who->stacks, rec);
+	fxt_standstill_kernel(&report->standstill, report->r, &report->who->stacks, rec);
 }
 
 /* Takes a call about descriptors. The mode of what the call has opened is known only after it was taken. */
@@ -318,6 +320,7 @@ static void take_descriptors(struct fxt_report *report, const struct fxt_record 
 		return;
 	}
 	fxt_files_take(&report->files, report->r, rec, role);
+	fxt_moved_take(&report->moved, report->r, rec, role);
 	if (role->family == FXT_FAMILY_FD)
 		fxt_no_wait_take(&report->no_wait, report->r, rec, role, &report->files);
 }
