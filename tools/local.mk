@@ -428,6 +428,8 @@ WAITS_FILES = \
 	tools/waits/call_roles.h \
 	tools/waits/kept_time.c \
 	tools/waits/kept_time.h \
+	tools/waits/lock_holders.c \
+	tools/waits/lock_holders.h \
 	tools/waits/moved.c \
 	tools/waits/moved.h \
 	tools/waits/repeats.c \
@@ -482,6 +484,7 @@ FINDINGS_FILES = \
 	tools/findings/find_deadlock.c \
 	tools/findings/find_ends.c \
 	tools/findings/find_failing_call.c \
+	tools/findings/find_held_lock.c \
 	tools/findings/find_hot_function.c \
 	tools/findings/find_ignored_failure.c \
 	tools/findings/find_leak.c \
@@ -564,6 +567,7 @@ TOOLS_TESTS = \
 	tests/check_culprits \
 	tests/check_elf \
 	tests/check_findings \
+	tests/check_held \
 	tests/check_stuck \
 	tests/check_frame_names \
 	tests/check_lifetimes \
@@ -626,6 +630,10 @@ tests_check_findings_SOURCES = tests/check_findings.c $(TRACE_MAKER)
 tests_check_findings_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_findings_CFLAGS = $(TOOLS_TESTS_CFLAGS)
 tests_check_findings_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_held_SOURCES = tests/check_held.c tests/apps/random.h tests/apps/unseen.h $(TRACE_MAKER)
+tests_check_held_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_held_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_held_LDADD = $(TOOLS_TESTS_LIBS)
 tests_check_stuck_SOURCES = tests/check_stuck.c tests/apps/random.h tests/apps/unseen.h $(TRACE_MAKER)
 tests_check_stuck_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_stuck_CFLAGS = $(TOOLS_TESTS_CFLAGS)

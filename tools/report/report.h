@@ -21,6 +21,7 @@
 #include "tools/analysis/blocked_threads.h"
 #include "tools/analysis/gaps.h"
 #include "tools/analysis/process_ends.h"
+#include "tools/waits/lock_holders.h"
 #include "tools/waits/moved.h"
 #include "tools/waits/repeats.h"
 #include "tools/waits/standstill.h"
@@ -440,6 +441,7 @@ struct fxt_report {
 	struct fxt_chains chains;
 	struct fxt_no_wait no_wait;
 	struct fxt_blocked_threads blocked;
+	struct fxt_held held;
 	struct fxt_standstill standstill;
 	struct fxt_moved moved;
 	struct fxt_processor_time processor;
