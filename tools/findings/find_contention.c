@@ -46,6 +46,32 @@ static const struct fxt_held_lock *what_holders_did(const struct fxt_report *rep
 	return NULL;
 }
 
+/* Returns the node of a sample's stack that is in the function which gave up the lock: it had the work done
+ * that others waited for. If there is none, returns the sample's own. */
+static uint32_t who_had_it_done(const struct fxt_report *report, uint32_t sample, uint32_t unlock)
+{
+	enum { EXAMINED = 256 };
+	const struct fxt_call_stacks *s = &report->who->stacks;
+	uint32_t giver = fxt_culprit_of(&report->who->culprits, FXT_FOR_LOCK, unlock), at = sample;
+
+	for (unsigned i = 0; giver != FXT_NO_FRAME && at != FXT_NO_FRAME && i < EXAMINED;
+	     i++, at = s->frames[at].parent)
+		if (s->frames[at].name && s->frames[at].name == s->frames[giver].name &&
+		    s->frames[at].module == s->frames[giver].module)
+			return at;
+	return sample;
+}
+
+/* Adds in what holders computed. */
+static void add_work(struct fxt_finding *x, const struct fxt_report *report, const struct fxt_held_lock *did)
+{
+	char *line = fxt_who_line(report->who, FXT_FOR_CALL, did->worked_in, FXT_COLUMNS - 44);
+
+	fxt_finding_evidence(x, "%.0f%% of what its holders computed: %s",
+			     100.0 * (double)did->worked_in_ns / (double)did->worked_ns, line ? line : "?");
+	free(line);
+}
+
 /* Adds the finding of all entries of the lock, which are in the list from `first` on. The holder that ended
  * most of their time is to blame. */
 static void add_lock(const struct fxt_report *report, struct fxt_findings *f, size_t first, uint64_t total_ns,
@@ -76,7 +102,9 @@ static void add_lock(const struct fxt_report *report, struct fxt_findings *f, si
 	}
 	is_seen = did && did->worked_in != FXT_NO_FRAME && report->held.sample_ns &&
 		  did->worked_ns >= LEAST_SAMPLES * report->held.sample_ns;
-	x = fxt_finding_add(f, is_seen ? did->worked_in : held->holder, is_seen ? FXT_FOR_CALL : FXT_FOR_LOCK,
+	x = fxt_finding_add(f,
+			    is_seen ? who_had_it_done(report, did->worked_in, held->holder) : held->holder,
+			    is_seen ? FXT_FOR_CALL : FXT_FOR_LOCK,
 			    "lock contention: threads waited %s for %s", fxt_duration(total_ns).text, what);
 	x->cost_ns = total_ns;
 	x->cost_calls = count;
@@ -92,15 +120,15 @@ static void add_lock(const struct fxt_report *report, struct fxt_findings *f, si
 			     fxt_duration(max_ns).text, held_count ? "; it had been held for " : "",
 			     held_count ? fxt_duration(held_ns / held_count).text : "");
 	if (is_seen)
-		fxt_finding_evidence(x, "of what holders computed meanwhile, %.0f%% in this (by %s samples)",
-				     100.0 * (double)did->worked_in_ns / (double)did->worked_ns,
-				     fxt_count(did->worked_ns / report->held.sample_ns).text);
+		add_work(x, report, did);
 	waiter = fxt_who_line(report->who, FXT_FOR_LOCK, one->innermost, FXT_COLUMNS - 20);
 	if (waiter)
 		fxt_finding_evidence(x, "wanted by %s", waiter);
 	fxt_finding_stack(x, "wanted by", FXT_FOR_LOCK, one->innermost);
-	if (is_seen)
+	if (is_seen) {
+		fxt_finding_stack(x, "computed meanwhile", FXT_FOR_CALL, did->worked_in);
 		fxt_finding_stack(x, "given up by", FXT_FOR_LOCK, held->holder);
+	}
 	free(waiter);
 	free(what);
 	free(lock);
