@@ -435,7 +435,9 @@ WAITS_FILES = \
 	tools/waits/repeats.c \
 	tools/waits/repeats.h \
 	tools/waits/standstill.c \
-	tools/waits/standstill.h
+	tools/waits/standstill.h \
+	tools/waits/timeouts.c \
+	tools/waits/timeouts.h
 
 REPORT_FILES = \
 	tools/report/fd_table.c \
@@ -493,6 +495,7 @@ FINDINGS_FILES = \
 	tools/findings/find_slow_child.c \
 	tools/findings/find_stuck.c \
 	tools/findings/find_sync.c \
+	tools/findings/find_timeout.c \
 	tools/findings/stuck.c \
 	tools/findings/stuck.h \
 	tools/findings/find_makers.c \
@@ -569,6 +572,7 @@ TOOLS_TESTS = \
 	tests/check_findings \
 	tests/check_held \
 	tests/check_stuck \
+	tests/check_timeouts \
 	tests/check_frame_names \
 	tests/check_lifetimes \
 	tests/check_manager \
@@ -638,6 +642,10 @@ tests_check_stuck_SOURCES = tests/check_stuck.c tests/apps/random.h tests/apps/u
 tests_check_stuck_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_stuck_CFLAGS = $(TOOLS_TESTS_CFLAGS)
 tests_check_stuck_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_timeouts_SOURCES = tests/check_timeouts.c tests/apps/random.h tests/apps/unseen.h $(TRACE_MAKER)
+tests_check_timeouts_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_timeouts_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_timeouts_LDADD = $(TOOLS_TESTS_LIBS)
 tests_check_frame_names_SOURCES = tests/check_frame_names.c $(TRACE_MAKER)
 tests_check_frame_names_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_frame_names_CFLAGS = $(TOOLS_TESTS_CFLAGS)

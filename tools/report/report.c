@@ -161,6 +161,8 @@ static void take_call(struct fxt_report *report, const struct fxt_record *rec, c
 	}
 	fxt_failures_take(&report->failures, report->r, &report->who->stacks, rec);
 	fxt_held_units(&report->held, rec);
+	fxt_timeouts_take(&report->timeouts, report->r, rec, role,
+			  fxt_call_stack_of(&report->who->stacks, rec));
 	fxt_lock_orders_take(&report->lock_orders, report->r, rec);
 	if (!later)
 		take_duration(report, rec, role, duration_ns);
@@ -507,6 +509,7 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 	fxt_held_ready(&report->held, (unsigned)report->processor.hz);
 	replay_ends(report);
 	fxt_held_finish(&report->held, report->who);
+	fxt_timeouts_finish(&report->timeouts);
 	fxt_lock_orders_finish(&report->lock_orders, r, &report->objects, &report->overview);
 	fxt_overview_rank(&report->overview);
 	fxt_overview_losers(&report->overview);

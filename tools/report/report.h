@@ -25,6 +25,7 @@
 #include "tools/waits/moved.h"
 #include "tools/waits/repeats.h"
 #include "tools/waits/standstill.h"
+#include "tools/waits/timeouts.h"
 #include "tools/waits/tracks.h"
 #include "tools/descriptors/fd_images.h"
 #include "tools/descriptors/fd_lifetimes.h"
@@ -442,6 +443,7 @@ struct fxt_report {
 	struct fxt_no_wait no_wait;
 	struct fxt_blocked_threads blocked;
 	struct fxt_held held;
+	struct fxt_timeouts timeouts;
 	struct fxt_standstill standstill;
 	struct fxt_moved moved;
 	struct fxt_processor_time processor;
