@@ -483,8 +483,14 @@ START_TEST(frame_pointers)
 END_TEST
 
 #if defined(__x86_64__)
-enum { CODE_BYTES = 4096, FUNCTION = 2048, OTHER = 3000, WORD_AT = 1024, STUB = 1100, STACK_WORDS = 512 };
-enum how { DIRECT, BY_STUB, BY_STUB_ENDBR, BY_STUB_BND, BY_WORD, HOWS, BY_REGISTER, OF_ANOTHER };
+enum {
+	CODE_BYTES = 8192, FUNCTION = 2048, OTHER = 3000, WORD_AT = 1024, STUB = 1100, STACK_WORDS = 512,
+	USUAL = 4096, LESS_USUAL = 5000,        /* functions that jump to the function, by steps */
+};
+enum how {
+	DIRECT, BY_STUB, BY_STUB_ENDBR, BY_STUB_BND, BY_WORD, BY_JUMP, BY_WORD_AND_JUMPS, HOWS,
+	BY_REGISTER, OF_ANOTHER
+};
 
 static unsigned char code[CODE_BYTES];
 
@@ -508,6 +514,7 @@ static size_t put_relative(size_t at, const char *instruction, size_t bytes, siz
 static uint64_t put_a_call(enum how how)
 {
 	size_t at = 16 * (1 + random_below(30) + (how < HOWS ? 30 : 0));
+	uint64_t word;
 
 	switch (how) {
 	case DIRECT:
@@ -523,6 +530,15 @@ static uint64_t put_a_call(enum how how)
 		return address_of(put_relative(at, "\xe8", 1, STUB));
 	case BY_WORD:
 		return address_of(put_relative(at, "\xff\x15", 2, WORD_AT));
+	case BY_JUMP:
+		put_relative(LESS_USUAL + random_below(100), "\xe9", 1, FUNCTION);
+		return address_of(put_relative(at, "\xe8", 1, LESS_USUAL));
+	case BY_WORD_AND_JUMPS:
+		put_relative(USUAL + random_below(100), "\xe9", 1, LESS_USUAL);
+		put_relative(LESS_USUAL + random_below(2000), "\xe9", 1, FUNCTION);
+		word = address_of(USUAL);
+		memcpy(code + WORD_AT + 8, &word, sizeof(word));
+		return address_of(put_relative(at, "\xff\x15", 2, WORD_AT + 8));
 	case OF_ANOTHER:
 		return address_of(put_relative(at, "\xe8", 1, OTHER));
 	default:

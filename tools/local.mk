@@ -237,6 +237,8 @@ WITNESS_FILES = \
 	tools/witness/witness.h \
 	tools/witness/witness_blocked.c \
 	tools/witness/witness_blocked.h \
+	tools/witness/witness_files.c \
+	tools/witness/witness_files.h \
 	tools/witness/witness_stacks.c \
 	tools/witness/witness_stacks.h \
 	tools/witness/witness_switches.c \
@@ -426,8 +428,16 @@ WAITS_FILES = \
 	tools/waits/call_roles.h \
 	tools/waits/kept_time.c \
 	tools/waits/kept_time.h \
+	tools/waits/lock_holders.c \
+	tools/waits/lock_holders.h \
+	tools/waits/moved.c \
+	tools/waits/moved.h \
 	tools/waits/repeats.c \
-	tools/waits/repeats.h
+	tools/waits/repeats.h \
+	tools/waits/standstill.c \
+	tools/waits/standstill.h \
+	tools/waits/timeouts.c \
+	tools/waits/timeouts.h
 
 REPORT_FILES = \
 	tools/report/fd_table.c \
@@ -476,13 +486,18 @@ FINDINGS_FILES = \
 	tools/findings/find_deadlock.c \
 	tools/findings/find_ends.c \
 	tools/findings/find_failing_call.c \
+	tools/findings/find_held_lock.c \
 	tools/findings/find_hot_function.c \
 	tools/findings/find_ignored_failure.c \
 	tools/findings/find_leak.c \
 	tools/findings/find_lock_order.c \
 	tools/findings/find_sleep_loop.c \
 	tools/findings/find_slow_child.c \
+	tools/findings/find_stuck.c \
 	tools/findings/find_sync.c \
+	tools/findings/find_timeout.c \
+	tools/findings/stuck.c \
+	tools/findings/stuck.h \
 	tools/findings/find_makers.c \
 	tools/findings/finding.h \
 	tools/findings/findings.c \
@@ -555,6 +570,9 @@ TOOLS_TESTS = \
 	tests/check_culprits \
 	tests/check_elf \
 	tests/check_findings \
+	tests/check_held \
+	tests/check_stuck \
+	tests/check_timeouts \
 	tests/check_frame_names \
 	tests/check_lifetimes \
 	tests/check_manager \
@@ -616,6 +634,18 @@ tests_check_findings_SOURCES = tests/check_findings.c $(TRACE_MAKER)
 tests_check_findings_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_findings_CFLAGS = $(TOOLS_TESTS_CFLAGS)
 tests_check_findings_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_held_SOURCES = tests/check_held.c tests/apps/random.h tests/apps/unseen.h $(TRACE_MAKER)
+tests_check_held_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_held_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_held_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_stuck_SOURCES = tests/check_stuck.c tests/apps/random.h tests/apps/unseen.h $(TRACE_MAKER)
+tests_check_stuck_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_stuck_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_stuck_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_timeouts_SOURCES = tests/check_timeouts.c tests/apps/random.h tests/apps/unseen.h $(TRACE_MAKER)
+tests_check_timeouts_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_timeouts_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_timeouts_LDADD = $(TOOLS_TESTS_LIBS)
 tests_check_frame_names_SOURCES = tests/check_frame_names.c $(TRACE_MAKER)
 tests_check_frame_names_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_frame_names_CFLAGS = $(TOOLS_TESTS_CFLAGS)

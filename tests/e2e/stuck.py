@@ -2,7 +2,8 @@
 """stuck.py FXT COMMAND...: runs COMMAND, which is FXT with a program that gets stuck, and ends the program.
 
 The program says `ready` before it comes to that place. It is stuck when each thread of each of its processes
-sleeps, and none has run between several looks: nothing is in progress then that could let one of them go on.
+sleeps, and none has run between several looks in a second: nothing is in progress then that could let one of
+them go on, and fxt record, which looks at what is blocked for a tenth of a second, has seen it.
 All of its processes are sent SIGTERM. Fails if that does not come true in half a minute.
 """
 import contextlib
@@ -12,7 +13,7 @@ import subprocess
 import sys
 import time
 
-LOOKS = 5
+LOOKS, STILL_S = 5, 1
 fxt = os.path.realpath(sys.argv[1])
 
 
@@ -53,14 +54,15 @@ def state(pid):
 recorder = subprocess.Popen(sys.argv[2:], stdout=subprocess.PIPE)
 if recorder.stdout.readline() != b"ready\n":
     sys.exit("the program ended before it was ready")
-before, same, end = None, 0, time.monotonic() + 30
-while same < LOOKS:
+before, same, since, end = None, 0, 0, time.monotonic() + 30
+while same < LOOKS or time.monotonic() < since + STILL_S:
     time.sleep(0.01)
     try:
         now = [state(pid) for pid in program(recorder.pid)]
     except (FileNotFoundError, ProcessLookupError):
         now = [None]
     same = same + 1 if now == before and now and None not in now else 0
+    since = since if same else time.monotonic()
     before = now
     if recorder.poll() is not None or time.monotonic() > end:
         sys.exit("the program does not get stuck")

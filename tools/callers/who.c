@@ -151,6 +151,13 @@ static void set(struct fxt_who_function *to, const struct fxt_who *w, uint32_t f
 
 /* -- Functions of a stack -------------------------------------------------------------------------- */
 
+/* Returns whether code is in a header of the C++ library, where functions that were inlined have names
+ * without `std::`. */
+static bool is_of_library(const struct fxt_code_level *level)
+{
+	return level->file && strstr(level->file, "/include/c++/");
+}
+
 /* Adds the functions of one node. Of what was inlined, wrappers are left out. */
 static size_t add_frame(struct fxt_who *w, enum fxt_purpose purpose, uint32_t frame, bool whole,
 			struct fxt_who_function *list, size_t count, size_t room)
@@ -161,7 +168,8 @@ static size_t add_frame(struct fxt_who *w, enum fxt_purpose purpose, uint32_t fr
 	for (size_t i = 0; i + 1 < known && count < room; i++) {
 		const char *function = place->levels[i].function;
 
-		if (function && (whole || !fxt_is_wrapper_name(&w->culprits, purpose, frame, function)))
+		if (function && (whole || !(is_of_library(&place->levels[i]) ||
+					    fxt_is_wrapper_name(&w->culprits, purpose, frame, function))))
 			set(&list[count++], w, frame, &place->levels[i], true, whole);
 	}
 	if (count < room)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rules.h"
+#include "rule_facts.h"
 #include "tools/common/message.h"
 #include "tools/printing/print.h"
 
@@ -33,6 +33,45 @@ static void print_rows(const struct fxt_report *report, const struct fxt_finding
 	fxt_contention_print_one(&report->contention, x->row, report->r, report->who, out);
 }
 
+/* So many samples have to say what holders did. */
+enum { LEAST_SAMPLES = 5 };
+
+static const struct fxt_held_lock *what_holders_did(const struct fxt_report *report,
+						    const struct fxt_contended *lock)
+{
+	for (size_t i = 0; i < report->held.count; i++)
+		if (report->held.list[i].pid == lock->pid && report->held.list[i].lock == lock->lock &&
+		    !report->held.list[i].label)
+			return &report->held.list[i];
+	return NULL;
+}
+
+/* Returns the node of a sample's stack that is in the function which gave up the lock: it had the work done
+ * that others waited for. If there is none, returns the sample's own. */
+static uint32_t who_had_it_done(const struct fxt_report *report, uint32_t sample, uint32_t unlock)
+{
+	enum { EXAMINED = 256 };
+	const struct fxt_call_stacks *s = &report->who->stacks;
+	uint32_t giver = fxt_culprit_of(&report->who->culprits, FXT_FOR_LOCK, unlock), at = sample;
+
+	for (unsigned i = 0; giver != FXT_NO_FRAME && at != FXT_NO_FRAME && i < EXAMINED;
+	     i++, at = s->frames[at].parent)
+		if (s->frames[at].name && s->frames[at].name == s->frames[giver].name &&
+		    s->frames[at].module == s->frames[giver].module)
+			return at;
+	return sample;
+}
+
+/* Adds in what holders computed. */
+static void add_work(struct fxt_finding *x, const struct fxt_report *report, const struct fxt_held_lock *did)
+{
+	char *line = fxt_who_line(report->who, FXT_FOR_CALL, did->worked_in, FXT_COLUMNS - 44);
+
+	fxt_finding_evidence(x, "%.0f%% of what its holders computed: %s",
+			     100.0 * (double)did->worked_in_ns / (double)did->worked_ns, line ? line : "?");
+	free(line);
+}
+
 /* Adds the finding of all entries of the lock, which are in the list from `first` on. The holder that ended
  * most of their time is to blame. */
 static void add_lock(const struct fxt_report *report, struct fxt_findings *f, size_t first, uint64_t total_ns,
@@ -42,8 +81,15 @@ static void add_lock(const struct fxt_report *report, struct fxt_findings *f, si
 	char *lock = fxt_contention_lock(one->known, one->lock), *what = fxt_wait_name(one->kind, lock);
 	uint64_t max_ns = 0, held_ns = 0, held_count = 0;
 	struct fxt_finding *x;
+	bool is_seen;
+	const struct fxt_held_lock *did = what_holders_did(report, one);
 	char *waiter;
 
+	if (did && fxt_rule_held_across_wait(report, did)) {
+		free(what);
+		free(lock);
+		return;
+	}
 	for (size_t i = first; i < report->contention.count; i++) {
 		const struct fxt_contended *other = &report->contention.list[i];
 
@@ -54,13 +100,17 @@ static void add_lock(const struct fxt_report *report, struct fxt_findings *f, si
 		held_ns += other->held_ns;
 		held_count += other->held_count;
 	}
-	x = fxt_finding_add(f, held->holder, FXT_FOR_LOCK,
+	is_seen = did && did->worked_in != FXT_NO_FRAME && report->held.sample_ns &&
+		  did->worked_ns >= LEAST_SAMPLES * report->held.sample_ns;
+	x = fxt_finding_add(f,
+			    is_seen ? who_had_it_done(report, did->worked_in, held->holder) : held->holder,
+			    is_seen ? FXT_FOR_CALL : FXT_FOR_LOCK,
 			    "lock contention: threads waited %s for %s", fxt_duration(total_ns).text, what);
 	x->cost_ns = total_ns;
 	x->cost_calls = count;
 	x->row = first;
 	x->print_rows = print_rows;
-	if (held->holder == FXT_NO_FRAME) {
+	if (held->holder == FXT_NO_FRAME && !is_seen) {
 		struct fxt_text text = fxt_symbol_text(report->r, one->held_at);
 
 		if (!fxt_text_is(&text, FXT_NO_PLACE))
@@ -69,10 +119,16 @@ static void add_lock(const struct fxt_report *report, struct fxt_findings *f, si
 	fxt_finding_evidence(x, "%s wait%s, the longest %s%s%s", fxt_count(count).text, count == 1 ? "" : "s",
 			     fxt_duration(max_ns).text, held_count ? "; it had been held for " : "",
 			     held_count ? fxt_duration(held_ns / held_count).text : "");
+	if (is_seen)
+		add_work(x, report, did);
 	waiter = fxt_who_line(report->who, FXT_FOR_LOCK, one->innermost, FXT_COLUMNS - 20);
 	if (waiter)
 		fxt_finding_evidence(x, "wanted by %s", waiter);
 	fxt_finding_stack(x, "wanted by", FXT_FOR_LOCK, one->innermost);
+	if (is_seen) {
+		fxt_finding_stack(x, "computed meanwhile", FXT_FOR_CALL, did->worked_in);
+		fxt_finding_stack(x, "given up by", FXT_FOR_LOCK, held->holder);
+	}
 	free(waiter);
 	free(what);
 	free(lock);

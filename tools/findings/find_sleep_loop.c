@@ -1,4 +1,4 @@
-/* Finds functions that sleep again and again, in place of waiting for what they need. */
+/* Finds functions that sleep again and again. That is no fault by itself: services look after things so. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -21,7 +21,6 @@ void fxt_find_sleep_loop(const struct fxt_report *report, struct fxt_findings *f
 				    fxt_count(calls.by_count).text);
 		x->cost_ns = calls.by_ns;
 		x->cost_calls = calls.by_count;
-		x->sure = "likely";
 		fxt_finding_evidence(x, "each took %s in the mean",
 				     fxt_duration(calls.by_ns / calls.by_count).text);
 	}

@@ -27,4 +27,8 @@ uint64_t fxt_rule_samples_in(const struct fxt_report *report, const char *const 
  * FXT_NO_FRAME. */
 uint32_t fxt_rule_caller_of(const struct fxt_report *report, const char *category, const char *name);
 
+/* Returns whether a lock was held across waits, and these were half of what others waited for it, or more.
+ * Rule held-lock tells of it then, and rule contention does not. */
+bool fxt_rule_held_across_wait(const struct fxt_report *report, const struct fxt_held_lock *l);
+
 #endif

@@ -160,6 +160,9 @@ static void take_call(struct fxt_report *report, const struct fxt_record *rec, c
 		return;
 	}
 	fxt_failures_take(&report->failures, report->r, &report->who->stacks, rec);
+	fxt_held_units(&report->held, rec);
+	fxt_timeouts_take(&report->timeouts, report->r, rec, role,
+			  fxt_call_stack_of(&report->who->stacks, rec));
 	fxt_lock_orders_take(&report->lock_orders, report->r, rec);
 	if (!later)
 		take_duration(report, rec, role, duration_ns);
@@ -199,6 +202,7 @@ static void take_event(struct fxt_report *report, const struct fxt_record *rec)
 	if (key_with(report, rec, role, &key_ns))
 		fxt_order_add(&report->order, rec, key_ns);
 	fxt_fd_lives_take(&report->files.lives, rec);
+	fxt_standstill_take(&report->standstill, rec);
 	if (!is_chosen(report, rec))
 		return;
 	switch (rec->subtype) {
@@ -299,6 +303,10 @@ static void take_kernel(struct fxt_report *report, const struct fxt_record *rec)
 			fxt_unseen_kernel(&report->unseen, rec, report->r->threads[thread].pid);
 		}
 	}
+	if (rec->type == FXT_RECORD_EVENT && fxt_text_is(&rec->category, "sample") && is_chosen(report, rec))
+		fxt_held_sample(&report->held, fxt_told_thread(report->r, rec),
+				fxt_call_stack_of(&report->who->stacks, rec),
+				fxt_ns(rec->provider, rec->ticks));
 	if (rec->type == FXT_RECORD_SCHEDULING ? fxt_report_wants(report, &kernel)
 					       : rec->type != FXT_RECORD_EVENT || is_chosen(report, rec) ||
 							 fxt_text_is(&rec->category, "kernel"))
@@ -307,6 +315,7 @@ static void take_kernel(struct fxt_report *report, const struct fxt_record *rec)
 		fxt_call_stacks_take(&report->who->stacks, report->r, rec);
 	else if (fxt_report_wants(report, &kernel))
 		fxt_blocked_threads_take(&report->blocked, report->r, &report->who->stacks, rec);
+	fxt_standstill_kernel(&report->standstill, report->r, &report->who->stacks, rec);
 }
 
 /* Takes a call about descriptors. The mode of what the call has opened is known only after it was taken. */
@@ -318,6 +327,12 @@ static void take_descriptors(struct fxt_report *report, const struct fxt_record 
 		return;
 	}
 	fxt_files_take(&report->files, report->r, rec, role);
+	fxt_moved_take(&report->moved, report->r, rec, role);
+	if (fxt_held_locks_file(rec)) {
+		size_t file = fxt_file_of(&report->files, report->r, rec, "fd");
+
+		fxt_held_file(&report->held, rec, file, report->files.list[file].label);
+	}
 	if (role->family == FXT_FAMILY_FD)
 		fxt_no_wait_take(&report->no_wait, report->r, rec, role, &report->files);
 }
@@ -400,6 +415,7 @@ static void replay_ends(struct fxt_report *report)
 			if (fxt_flights_take(&report->flights, &rec, &cause)) {
 				fxt_kept_cause(&report->kept, rec.thread, &cause);
 				fxt_chains_cause(&report->chains, report->r, rec.thread, &cause);
+				fxt_held_cause(&report->held, rec.thread, &cause);
 			}
 			continue;
 		}
@@ -419,6 +435,8 @@ static void replay_ends(struct fxt_report *report)
 		if (role && role->family == FXT_FAMILY_WAIT && !did_not_wait)
 			fxt_contention_order(&report->contention, report->r, &report->who->stacks, &rec);
 		fxt_chains_call(&report->chains, report->r, &rec, role, did_not_wait ? 0 : alone_ns);
+		fxt_held_call(&report->held, report->r, &report->objects, &rec, role, did_not_wait,
+			      fxt_call_stack_of(&report->who->stacks, &rec));
 	}
 	for (uint32_t i = 0; i < report->kept.count; i++)
 		charge(report, fxt_kept_next(&report->kept, i));
@@ -488,7 +506,10 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 	fxt_heap_stacks_lack(&report->heap_stacks, &report->overview);
 	fxt_gaps_losses(&report->gaps, r, &report->overview);
 	replay(report);
+	fxt_held_ready(&report->held, (unsigned)report->processor.hz);
 	replay_ends(report);
+	fxt_held_finish(&report->held, report->who);
+	fxt_timeouts_finish(&report->timeouts);
 	fxt_lock_orders_finish(&report->lock_orders, r, &report->objects, &report->overview);
 	fxt_overview_rank(&report->overview);
 	fxt_overview_losers(&report->overview);

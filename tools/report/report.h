@@ -21,7 +21,11 @@
 #include "tools/analysis/blocked_threads.h"
 #include "tools/analysis/gaps.h"
 #include "tools/analysis/process_ends.h"
+#include "tools/waits/lock_holders.h"
+#include "tools/waits/moved.h"
 #include "tools/waits/repeats.h"
+#include "tools/waits/standstill.h"
+#include "tools/waits/timeouts.h"
 #include "tools/waits/tracks.h"
 #include "tools/descriptors/fd_images.h"
 #include "tools/descriptors/fd_lifetimes.h"
@@ -372,6 +376,9 @@ void fxt_contention_finish(struct fxt_contention *c, struct fxt_reader *r, struc
 			   const struct fxt_calls_in_progress *open, enum fxt_sort sort);
 /* Returns the index of the thread that holds what a thread is blocked on; -1: not known. */
 int64_t fxt_contention_holder(const struct fxt_contention *c, const struct fxt_reader *r, size_t thread);
+/* Returns the thread that held the lock by what stands in it, in whatever process; -1: not known. */
+int64_t fxt_contention_holder_anywhere(const struct fxt_contention *c, const struct fxt_reader *r,
+				       size_t thread);
 /* Returns the lock's name, or its address if it has none. The caller frees it. */
 char *fxt_contention_lock(const struct fxt_object *known, uint64_t lock);
 void fxt_contention_print(const struct fxt_contention *c, const struct fxt_reader *r, struct fxt_who *who,
@@ -435,6 +442,10 @@ struct fxt_report {
 	struct fxt_chains chains;
 	struct fxt_no_wait no_wait;
 	struct fxt_blocked_threads blocked;
+	struct fxt_held held;
+	struct fxt_timeouts timeouts;
+	struct fxt_standstill standstill;
+	struct fxt_moved moved;
 	struct fxt_processor_time processor;
 	/* `order` has events by the time at which they take effect, `ends` calls and flows by that of
 	 * their ends. */

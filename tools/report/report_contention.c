@@ -273,6 +273,17 @@ int64_t fxt_contention_holder(const struct fxt_contention *c, const struct fxt_r
 	return s ? (int64_t)s->value[0] : -1;
 }
 
+int64_t fxt_contention_holder_anywhere(const struct fxt_contention *c, const struct fxt_reader *r,
+				       size_t thread)
+{
+	const struct fxt_blocked *b = thread < c->blocked_count ? &c->blocked[thread] : NULL;
+
+	for (uint32_t i = 0; b && b->is_blocked && b->holder && i < r->thread_count; i++)
+		if (r->threads[i].tid == b->holder)
+			return i;
+	return -1;
+}
+
 /* Finds the threads in circles: those that a walk from holder to holder leads back to. */
 static void find_circles(struct fxt_contention *c, const struct fxt_reader *r)
 {

@@ -370,6 +370,10 @@ void fxt_report_free(struct fxt_report *report)
 	fxt_flights_free(&report->flights);
 	fxt_kept_free(&report->kept);
 	fxt_blocked_threads_free(&report->blocked);
+	fxt_held_free(&report->held);
+	fxt_timeouts_free(&report->timeouts);
+	fxt_standstill_free(&report->standstill);
+	fxt_moved_free(&report->moved);
 	fxt_order_free(&report->order);
 	fxt_order_free(&report->ends);
 	fxt_extents_free(&report->extents);

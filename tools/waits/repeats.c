@@ -40,6 +40,17 @@ static struct fxt_woken *cond_of(struct fxt_repeats *p, uint64_t pid, uint64_t c
 	return &p->conds[p->cond_count++];
 }
 
+/* Notes the last of the calls that wake. */
+static void take_signal(struct fxt_woken *woken, const struct fxt_record *rec)
+{
+	uint64_t at_ns = fxt_ns(rec->provider, rec->ticks);
+
+	if (at_ns < woken->signalled_ns)
+		return;
+	woken->signalled_ns = at_ns;
+	woken->signaller = rec->thread;
+}
+
 /* Takes a call about a condition, and notes whether it waits for the one that the thread has just been woken
  * from. */
 static void take_condition(struct fxt_repeats *p, struct fxt_reader *r, const struct fxt_record *rec)
@@ -56,8 +67,10 @@ static void take_condition(struct fxt_repeats *p, struct fxt_reader *r, const st
 	woken = cond_of(p, pid, cond);
 	if (fxt_text_is(&rec->name, "pthread_cond_signal")) {
 		woken->signals++;
+		take_signal(woken, rec);
 	} else if (fxt_text_is(&rec->name, "pthread_cond_broadcast")) {
 		woken->broadcasts++;
+		take_signal(woken, rec);
 	} else if (fxt_text_is(&rec->name, "pthread_cond_wait")) {
 		woken->waits++;
 		woken->vain += last == cond;
@@ -105,6 +118,13 @@ uint64_t fxt_repeats_of(const struct fxt_repeats *p, const struct fxt_reader *r,
 		}
 	}
 	return count;
+}
+
+const struct fxt_woken *fxt_repeats_cond(const struct fxt_repeats *p, uint64_t pid, uint64_t cond)
+{
+	const struct fxt_slot *s = fxt_map_find(&p->by_cond, pid, cond);
+
+	return s ? &p->conds[s->value[0]] : NULL;
 }
 
 void fxt_repeats_free(struct fxt_repeats *p)

@@ -25,6 +25,8 @@ struct fxt_woken {
 	/* Vain: the thread's call before had waited for the same, and it made no other between them. */
 	uint64_t waits, vain;
 	uint64_t signals, broadcasts;
+	uint64_t signalled_ns;          /* when the last of these began */
+	uint32_t signaller;             /* the thread that made it */
 };
 
 /* When nothing has been taken, all members are zero. */
@@ -45,6 +47,8 @@ void fxt_repeats_take(struct fxt_repeats *p, struct fxt_reader *r, const struct 
 /* Returns how often the whole run made calls of this name, and sets *ns to their time. */
 uint64_t fxt_repeats_of(const struct fxt_repeats *p, const struct fxt_reader *r, const char *name,
 			uint64_t *ns);
+/* Returns what is known of a condition of a process, or NULL. */
+const struct fxt_woken *fxt_repeats_cond(const struct fxt_repeats *p, uint64_t pid, uint64_t cond);
 void fxt_repeats_free(struct fxt_repeats *p);
 
 #endif

@@ -160,6 +160,26 @@ bool fxt_fresh_tasks_take(struct fxt_fresh_tasks *t, const struct fxt_perf_recor
 	return false;
 }
 
+/* A helper waits for nothing before it has its name, but the kernel may wait for a page on its behalf. */
+static bool has_waited(const struct fxt_fresh_task *task, uint64_t before_ns)
+{
+	const struct fxt_perf_record *last = task->count ? &task->held[task->count - 1] : NULL;
+
+	return last && !task->is_helper && last->time_ns < before_ns &&
+	       last->header->type == PERF_RECORD_SWITCH &&
+	       (last->header->misc & PERF_RECORD_MISC_SWITCH_OUT) &&
+	       !(last->header->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT);
+}
+
+void fxt_fresh_tasks_settle(struct fxt_fresh_tasks *t, uint64_t before_ns, fxt_perf_handler *handler,
+			    void *context)
+{
+	for (struct fxt_slot *slot = fxt_map_next(&t->by_pid, NULL); slot;
+	     slot = fxt_map_next(&t->by_pid, slot))
+		if (has_waited(task_at(slot), before_ns))
+			forget(t, slot, handler, context);
+}
+
 void fxt_fresh_tasks_end(struct fxt_fresh_tasks *t, fxt_perf_handler *handler, void *context)
 {
 	struct fxt_slot *slot;

@@ -3,8 +3,8 @@
  * To the kernel a helper is a process like any other that was forked. It names itself before it does anything
  * else, and the kernel tells of that. So what the kernel tells of a process is held back after it was
  * forked, until it is known what it is: it has that name; or it has executed a program, taken another name,
- * ended, or done more than a helper does before it has its name. Its records are delivered late then, in
- * their order.
+ * ended, been blocked for long, or done more than a helper does before it has its name. Its records are
+ * delivered late then, in their order.
  *
  * A helper's own records are left out: its maker sleeps meanwhile, and nothing of it is the program's. Its
  * samples are its maker's, because they tell what the recording costs that thread.
@@ -27,6 +27,11 @@ void fxt_fresh_task_begin(struct fxt_fresh_tasks *t, uint32_t pid, uint32_t make
  * the record is held back, or is that of a helper and left out. */
 bool fxt_fresh_tasks_take(struct fxt_fresh_tasks *t, const struct fxt_perf_record *record,
 			  fxt_perf_handler *handler, void *context);
+
+/* Delivers what is held back of processes that have been blocked since before this time: they are no helpers.
+ */
+void fxt_fresh_tasks_settle(struct fxt_fresh_tasks *t, uint64_t before_ns, fxt_perf_handler *handler,
+			    void *context);
 
 /* Delivers all that is held back, and frees everything. */
 void fxt_fresh_tasks_end(struct fxt_fresh_tasks *t, fxt_perf_handler *handler, void *context);

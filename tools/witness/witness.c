@@ -62,6 +62,7 @@ static int watch(struct fxt_perf *perf, const struct fxt_witness_wish *wish, str
 
 		is_over = is_told && read(control, &go, 1) <= 0;
 		fxt_perf_take(perf, is_over, fxt_witness_trace_take, &trace);
+		fxt_witness_trace_step(&trace);
 		fxt_witness_trace_flush(&trace);
 		trace.is_on |= is_told;
 	}

@@ -17,13 +17,18 @@
 
 #include "tools/common/host_clock.h"
 #include "tools/common/message.h"
+#include "witness_files.h"
 #include "witness_stacks.h"
 
 enum {
 	TEXT_BYTES = 512,
 	STACK_BYTES = 256 << 10,        /* as much is read of a stack */
 	PAGES_MOST = STACK_BYTES / 4096 + 1,
+	TOLD_AT_ONCE = 32,              /* threads that are told of in a step, because it costs some 100 us */
 };
+
+#define LONG "long blocked"
+static const uint64_t LONGEST_NS = (uint64_t)16 * FXT_WITNESS_LONG_NS;
 
 struct states {
 	char letter;
@@ -168,13 +173,26 @@ static size_t add_awaited(struct fxt_witness_trace *w, uint32_t pid, const char 
 	return count;
 }
 
-static void put_thread(struct fxt_witness_trace *w, uint32_t pid, uint32_t tid)
+/* Returns whether the agent has told what the thread waits for, and where: it does before each wait for
+ * another thread. */
+static bool is_told(struct fxt_witness_trace *w, uint32_t pid, const char *doing)
+{
+	char *end;
+
+	return strtol(doing, &end, 10) == SYS_futex && end > doing &&
+	       fxt_space_of(&w->spaces, pid)->is_traced;
+}
+
+/* Writes the instant `name` about a thread. If it is `long blocked`, that says what it is blocked at. */
+static void put_thread(struct fxt_witness_trace *w, uint32_t pid, uint32_t tid, const char *name)
 {
 	struct fxt_perf_record thread = {.pid = pid, .tid = tid, .time_ns = fxt_host_now_ns()};
 	char doing[TEXT_BYTES], channel[TEXT_BYTES], after[TEXT_BYTES], *call = NULL;
 	const char *state = state_of(pid, tid);
 	struct fxt_arg list[FXT_WITNESS_MORE_ARGS];
+	struct fxt_blocked_file file = {.wants = NULL};
 	struct futex_wait wait;
+	bool is_long = strcmp(name, LONG) == 0;
 	size_t count = 0;
 	uint64_t node;
 
@@ -182,7 +200,11 @@ static void put_thread(struct fxt_witness_trace *w, uint32_t pid, uint32_t tid)
 		return;
 	read_text(pid, tid, "syscall", doing);
 	read_text(pid, tid, "wchan", channel);
+	if (is_long && is_told(w, pid, doing))
+		return;
 	take_stack(&thread, doing);
+	if (is_long)
+		fxt_witness_blocked_file(&file, pid, doing);
 	wait = take_futex(pid, doing);
 	/* It may have gone on meanwhile. */
 	read_text(pid, tid, "syscall", after);
@@ -199,7 +221,17 @@ static void put_thread(struct fxt_witness_trace *w, uint32_t pid, uint32_t tid)
 			(struct fxt_arg){FXT_ARG_POINTER, fxt_witness_string(w, "stack"), .u64 = node};
 	if (call)
 		count = add_awaited(w, pid, call, &wait, list, count);
-	fxt_witness_fact(w, &thread, "blocked", (struct fxt_args){count, list});
+	if (file.wants)
+		list[count++] = (struct fxt_arg){FXT_ARG_STRING, fxt_witness_string(w, "wants"),
+						 .string = fxt_witness_string(w, file.wants)};
+	if (file.wants)
+		list[count++] = (struct fxt_arg){FXT_ARG_STRING, fxt_witness_string(w, "file"),
+						 .string = fxt_witness_string(w, file.file)};
+	if (*file.by)
+		list[count++] = (struct fxt_arg){FXT_ARG_STRING, fxt_witness_string(w, "by"),
+						 .string = fxt_witness_string(w, file.by)};
+	fxt_witness_fact(w, &thread, name, (struct fxt_args){count, list});
+	fxt_witness_holders(w, &file);
 	free(call);
 }
 
@@ -214,8 +246,50 @@ void fxt_witness_blocked(struct fxt_witness_trace *w, uint32_t pid)
 		uint32_t tid = (uint32_t)strtoul(task->d_name, NULL, 10);
 
 		if (tid)
-			put_thread(w, pid, tid);
+			put_thread(w, pid, tid, "blocked");
 	}
 	if (tasks)
 		closedir(tasks);
+}
+
+void fxt_witness_blocks(struct fxt_witness_trace *w, const struct fxt_perf_record *record)
+{
+	bool fresh;
+	struct fxt_slot *slot = fxt_map_put(&w->blocked, record->pid, record->tid, &fresh);
+
+	slot->value[0] = record->time_ns;
+	if (fresh)
+		slot->value[1] = FXT_WITNESS_LONG_NS;
+}
+
+void fxt_witness_goes_on(struct fxt_witness_trace *w, const struct fxt_perf_record *record)
+{
+	struct fxt_slot *slot = fxt_map_find(&w->blocked, record->pid, record->tid);
+
+	if (slot)
+		slot->value[0] = 0;
+}
+
+void fxt_witness_is_gone(struct fxt_witness_trace *w, const struct fxt_perf_record *record)
+{
+	struct fxt_slot *slot = fxt_map_find(&w->blocked, record->pid, record->tid);
+
+	if (slot)
+		fxt_map_remove(&w->blocked, slot);
+}
+
+void fxt_witness_long_blocked(struct fxt_witness_trace *w, uint64_t now_ns)
+{
+	unsigned told = 0;
+
+	for (struct fxt_slot *slot = fxt_map_next(&w->blocked, NULL); slot && told < TOLD_AT_ONCE;
+	     slot = fxt_map_next(&w->blocked, slot)) {
+		if (!slot->value[0] || now_ns - slot->value[0] < slot->value[1] || now_ns < slot->value[0])
+			continue;
+		put_thread(w, (uint32_t)slot->a, (uint32_t)slot->b, LONG);
+		slot->value[0] = 0;
+		if (slot->value[1] < LONGEST_NS)
+			slot->value[1] *= 2;
+		told++;
+	}
 }

@@ -34,7 +34,7 @@ struct fxt_string fxt_witness_string(struct fxt_witness_trace *w, const char *te
 bool fxt_witness_keeps(struct fxt_witness_trace *w, const struct fxt_perf_record *record);
 
 /* Writes an instant about the thread that a record is about, with some arguments more. */
-enum { FXT_WITNESS_MORE_ARGS = 5 };
+enum { FXT_WITNESS_MORE_ARGS = 8 };
 void fxt_witness_instant(struct fxt_witness_trace *w, const struct fxt_perf_record *record,
 			 struct fxt_string category, struct fxt_string name, struct fxt_args more);
 

@@ -17,6 +17,7 @@
 #include "tools/common/message.h"
 #include "tools/reading/reader.h"
 #include "unseen_rings.h"
+#include "witness_blocked.h"
 #include "witness.h"
 #include "witness_stacks.h"
 #include "witness_switches.h"
@@ -329,6 +330,7 @@ static void take_task(struct fxt_witness_trace *w, const struct fxt_perf_record 
 		/* The kernel tells nothing more of it, not even that it leaves its processor. */
 		if (fxt_witness_keeps(w, record)) {
 			fxt_witness_dies(w, record);
+			fxt_witness_is_gone(w, record);
 			fxt_witness_fact(w, record, "ended", (struct fxt_args){0, NULL});
 		}
 		/* A process whose first thread ends is over as a rule; its other threads' code has no names
@@ -376,8 +378,13 @@ static void take(void *context, const struct fxt_perf_record *record)
 			fxt_witness_sample(w, record);
 		break;
 	case PERF_RECORD_SWITCH:
-		if (fxt_witness_keeps(w, record))
-			fxt_witness_switch(w, record);
+		if (!fxt_witness_keeps(w, record))
+			break;
+		fxt_witness_switch(w, record);
+		if (!(record->header->misc & PERF_RECORD_MISC_SWITCH_OUT))
+			fxt_witness_goes_on(w, record);
+		else if (!(record->header->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT))
+			fxt_witness_blocks(w, record);
 		break;
 	case PERF_RECORD_MMAP2:
 		take_mapping(w, record);
@@ -407,6 +414,14 @@ void fxt_witness_trace_take(void *context, const struct fxt_perf_record *record)
 	else if (record->header->type == PERF_RECORD_EXIT)
 		fxt_space_free(fxt_space_of(&w->spaces, record->pid));
 	turn(w);
+}
+
+void fxt_witness_trace_step(struct fxt_witness_trace *w)
+{
+	uint64_t now_ns = fxt_host_now_ns();
+
+	fxt_fresh_tasks_settle(&w->fresh, now_ns - FXT_WITNESS_LONG_NS, take, w);
+	fxt_witness_long_blocked(w, now_ns);
 }
 
 void fxt_witness_trace_flush(struct fxt_witness_trace *w)
@@ -439,6 +454,7 @@ void fxt_witness_trace_end(struct fxt_witness_trace *w)
 	fxt_spaces_free(&w->spaces);
 	fxt_map_free(&w->processors);
 	fxt_map_free(&w->seen);
+	fxt_map_free(&w->blocked);
 	fxt_map_free(&w->nodes);
 	fxt_map_free(&w->names);
 	free(w->comms);

@@ -22,6 +22,9 @@ struct fxt_witness_trace {
 	/* of a processor's number: its thread's index, or 0; and the last file that says it */
 	struct fxt_map processors;
 	struct fxt_map seen;            /* of all threads of which something was kept: witness_switches.c */
+	/* of all threads: since when it is blocked and was not told of, or 0; and how long it takes until it
+	 * is told of: witness_blocked.c */
+	struct fxt_map blocked;
 	struct fxt_map nodes;           /* of the caller's node, and module and address: the node */
 	uint64_t node_count;
 	struct fxt_fresh_tasks fresh;   /* processes that may be helpers of the agent */
@@ -51,6 +54,10 @@ void fxt_witness_trace_flush(struct fxt_witness_trace *w);
 
 /* Takes a record, in the order of time. The context is the trace. */
 void fxt_witness_trace_take(void *context, const struct fxt_perf_record *record);
+
+/* Is told now and then that all records of the kernel up to now were taken: writes what can be told of
+ * threads that are blocked for long. */
+void fxt_witness_trace_step(struct fxt_witness_trace *w);
 
 /* Writes down how many records the kernel had no room for, when it has told the sum. A ring says it with the
  * next record that it takes, and so may never say the last. */
