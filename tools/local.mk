@@ -427,6 +427,8 @@ WAITS_FILES = \
 	tools/waits/kept_time.c \
 	tools/waits/kept_time.h \
 	tools/waits/repeats.c \
+	tools/waits/thread_waits.c \
+	tools/waits/thread_waits.h \
 	tools/waits/repeats.h
 
 REPORT_FILES = \
@@ -480,10 +482,12 @@ FINDINGS_FILES = \
 	tools/findings/find_ignored_failure.c \
 	tools/findings/find_leak.c \
 	tools/findings/find_lock_order.c \
+	tools/findings/find_pattern_per_item.c \
 	tools/findings/find_sleep_loop.c \
 	tools/findings/find_slow_child.c \
 	tools/findings/find_sync.c \
 	tools/findings/find_makers.c \
+	tools/findings/find_threads.c \
 	tools/findings/finding.h \
 	tools/findings/findings.c \
 	tools/findings/findings_json.c \
@@ -491,6 +495,8 @@ FINDINGS_FILES = \
 	tools/findings/report_command.c \
 	tools/findings/rule_facts.c \
 	tools/findings/rule_facts.h \
+	tools/findings/rule_threads.c \
+	tools/findings/rule_threads.h \
 	tools/findings/rules.c \
 	tools/findings/rules.def \
 	tools/findings/rules.h

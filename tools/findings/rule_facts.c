@@ -56,6 +56,29 @@ uint64_t fxt_rule_times_called(const struct fxt_report *report, const char *name
 	return fxt_repeats_of(&report->repeats, report->r, name, &ns);
 }
 
+uint64_t fxt_rule_heap_ns(const struct fxt_report *report)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < report->repeats.call_count; i++) {
+		struct fxt_text category = fxt_symbol_text(report->r, report->repeats.calls[i].category);
+
+		ns += fxt_text_is(&category, "malloc") ? report->repeats.calls[i].ns : 0;
+	}
+	return ns;
+}
+
+uint64_t fxt_rule_process_of(const struct fxt_report *report, uint32_t innermost)
+{
+	const struct fxt_slot *own =
+		innermost == FXT_NO_FRAME
+			? NULL
+			: fxt_map_find(&report->overview.own,
+				       report->who->stacks.frames[innermost].provider, 0);
+
+	return own ? own->value[0] : 0;
+}
+
 char *fxt_rule_name(const struct fxt_report *report, uint32_t symbol, size_t columns)
 {
 	struct fxt_text text = fxt_symbol_text(report->r, symbol);

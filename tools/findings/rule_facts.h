@@ -15,6 +15,11 @@ bool fxt_rule_starts_programs(const struct fxt_report *report, uint64_t pid);
 /* Returns how often the run made calls of this name. */
 uint64_t fxt_rule_times_called(const struct fxt_report *report, const char *name);
 
+/* Returns for how long the run was in calls of the heap. */
+uint64_t fxt_rule_heap_ns(const struct fxt_report *report);
+/* Returns the process that has this node of the agent's call stacks; 0: it is not known. */
+uint64_t fxt_rule_process_of(const struct fxt_report *report, uint32_t innermost);
+
 /* Returns a name of a symbol, which the caller frees: at most so many columns. */
 char *fxt_rule_name(const struct fxt_report *report, uint32_t symbol, size_t columns);
 

@@ -129,6 +129,8 @@ static void take_duration(struct fxt_report *report, const struct fxt_record *re
 	uint32_t stack = fxt_call_stack_of(&report->who->stacks, rec);
 
 	fxt_calls_take(&report->calls, category, name, duration_ns);
+	if (!fxt_did_not_wait(&report->no_wait, rec, role))
+		fxt_thread_waits_take(&report->thread_waits, report->r, rec, role, stack, duration_ns);
 	if (stack != FXT_NO_FRAME)
 		fxt_stack_sums_add(&report->call_stacks, fxt_call_key(category, name), stack, duration_ns);
 	if (fxt_text_is(&rec->category, "function"))
@@ -164,6 +166,7 @@ static void take_call(struct fxt_report *report, const struct fxt_record *rec, c
 	if (!later)
 		take_duration(report, rec, role, duration_ns);
 	fxt_repeats_take(&report->repeats, report->r, rec, role, fxt_says_no_wait(rec));
+	fxt_thread_waits_turn(&report->thread_waits, report->r, &report->who->stacks, rec);
 	if (role && (role->effect == FXT_EFFECT_ALLOC || role->effect == FXT_EFFECT_REALLOC))
 		fxt_heap_stacks_see(&report->heap_stacks, report->r, rec);
 }
@@ -495,6 +498,7 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 	fxt_calls_sort(&report->calls, options->sort);
 	fxt_calls_sort(&report->agent, options->sort);
 	fxt_stack_sums_finish(&report->call_stacks);
+	fxt_thread_waits_finish(&report->thread_waits);
 	fxt_failures_sort(&report->failures);
 	fxt_left_out_sort(&report->left_out);
 	fxt_waits_sort(&report->waits);
