@@ -534,6 +534,7 @@ E2E_TESTS = \
 	tests/e2e/ends.sh \
 	tests/e2e/entries.sh \
 	tests/e2e/early.sh \
+	tests/e2e/contrast.sh \
 	tests/e2e/faults.sh \
 	tests/e2e/fibers.sh \
 	tests/e2e/preempts.sh \

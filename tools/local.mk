@@ -153,6 +153,8 @@ STACKS_FILES = \
 	tools/stacks/stacks.h
 
 CALLERS_FILES = \
+	tools/callers/contrast.c \
+	tools/callers/contrast.h \
 	tools/callers/culprit.c \
 	tools/callers/culprit.h \
 	tools/callers/failures.c \
@@ -558,6 +560,7 @@ TOOLS_TESTS = \
 	tests/check_archive \
 	tests/check_bearers \
 	tests/check_call_stacks \
+	tests/check_contrast \
 	tests/check_culprits \
 	tests/check_elf \
 	tests/check_findings \
@@ -614,6 +617,11 @@ tests_check_call_stacks_SOURCES = tests/check_call_stacks.c tests/apps/random.h 
 tests_check_call_stacks_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_call_stacks_CFLAGS = $(TOOLS_TESTS_CFLAGS)
 tests_check_call_stacks_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_contrast_SOURCES = tests/check_contrast.c tests/apps/random.h tests/apps/unseen.h $(TRACE_MAKER)
+tests_check_contrast_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_contrast_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_contrast_LDADD = $(TOOLS_TESTS_LIBS)
+
 tests_check_culprits_SOURCES = tests/check_culprits.c tests/apps/random.h tests/apps/unseen.h $(TRACE_MAKER)
 tests_check_culprits_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_culprits_CFLAGS = $(TOOLS_TESTS_CFLAGS)

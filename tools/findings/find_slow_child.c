@@ -76,6 +76,7 @@ void fxt_find_slow_child(const struct fxt_report *report, struct fxt_findings *f
 	name = fxt_rule_name(report, (uint32_t)longest.key, 16);
 	x = fxt_finding_add(f, longest.innermost, FXT_FOR_CALL, "waited for child processes: %s in %s call%s",
 			    name, fxt_count(longest.count).text, longest.count == 1 ? "" : "s");
+	fxt_rule_contrast_waits(report, x, longest.key);
 	x->cost_ns = longest.total_ns;
 	x->cost_calls = longest.count;
 	free(name);

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "rules.h"
+#include "rule_facts.h"
 #include "tools/printing/print.h"
 
 void fxt_find_sync(const struct fxt_report *report, struct fxt_findings *f)
@@ -20,6 +20,7 @@ void fxt_find_sync(const struct fxt_report *report, struct fxt_findings *f)
 				    fxt_count(calls.count).text);
 		x->cost_ns = calls.total_ns;
 		x->cost_calls = calls.count;
+		fxt_rule_contrast_waits(report, x, calls.key);
 		fxt_finding_evidence(x, "each took %s in the mean",
 				     fxt_duration(calls.total_ns / calls.count).text);
 	}

@@ -160,3 +160,38 @@ uint32_t fxt_rule_caller_of(const struct fxt_report *report, const char *categor
 		       ? most.innermost
 		       : FXT_NO_FRAME;
 }
+
+/* -- Contrast ------------------------------------------------------------------------------------- */
+
+bool fxt_rule_contrast(const struct fxt_report *report, struct fxt_finding *x, enum fxt_contrast_by by,
+		       const struct fxt_contrast_item *items, size_t count, struct fxt_contrast *found)
+{
+	if (!fxt_contrast_find(report->who, x->purpose, x->innermost, by, items, count, found))
+		return false;
+	fxt_finding_stack(x, "through", x->purpose, x->innermost);
+	x->innermost = found->frame;
+	return true;
+}
+
+void fxt_rule_contrast_waits(const struct fxt_report *report, struct fxt_finding *x, uint64_t key)
+{
+	const struct fxt_stack_sums *sums = &report->call_stacks;
+	struct fxt_contrast_item *items = fxt_alloc(sums->count + 1, sizeof(*items));
+	struct fxt_contrast found;
+	size_t count = 0;
+
+	for (size_t i = 0; i < sums->count; i++)
+		if (sums->list[i].key == key)
+			items[count++] = (struct fxt_contrast_item){sums->list[i].innermost,
+								    (double)sums->list[i].count,
+								    (double)sums->list[i].total_ns};
+	if (fxt_rule_contrast(report, x, FXT_BY_MEAN, items, count, &found)) {
+		fxt_finding_evidence(x, "through %s: %s in the mean; %s of its %zu other caller%s",
+				     found.helper,
+				     fxt_duration((uint64_t)(found.own.bad / found.own.all)).text,
+				     fxt_duration((uint64_t)(found.others.bad / found.others.all)).text,
+				     found.callers, found.callers == 1 ? "" : "s");
+		free(found.helper);
+	}
+	free(items);
+}
