@@ -564,6 +564,7 @@ TOOLS_TESTS = \
 	tests/check_culprits \
 	tests/check_elf \
 	tests/check_findings \
+	tests/check_findings_threads \
 	tests/check_frame_names \
 	tests/check_lifetimes \
 	tests/check_manager \
@@ -630,6 +631,12 @@ tests_check_findings_SOURCES = tests/check_findings.c $(TRACE_MAKER)
 tests_check_findings_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_findings_CFLAGS = $(TOOLS_TESTS_CFLAGS)
 tests_check_findings_LDADD = $(TOOLS_TESTS_LIBS)
+
+tests_check_findings_threads_SOURCES = tests/check_findings_threads.c tests/apps/random.h \
+	tests/apps/unseen.h $(TRACE_MAKER)
+tests_check_findings_threads_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_findings_threads_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_findings_threads_LDADD = $(TOOLS_TESTS_LIBS)
 tests_check_frame_names_SOURCES = tests/check_frame_names.c $(TRACE_MAKER)
 tests_check_frame_names_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_frame_names_CFLAGS = $(TOOLS_TESTS_CFLAGS)

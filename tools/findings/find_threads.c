@@ -210,28 +210,22 @@ static bool is_work(const struct fxt_report *report, const struct fxt_thread_wai
 	return true;
 }
 
-/* Finds where the thread waits longest for the world outside, and how long it waits for other threads. */
-static const struct fxt_thread_wait *longest_work(const struct fxt_report *report, uint32_t thread,
-						  uint64_t *blocked_ns)
+/* Finds where the thread waits longest for the world outside. */
+static const struct fxt_thread_wait *longest_work(const struct fxt_report *report, uint32_t thread)
 {
 	const struct fxt_thread_wait *longest = NULL;
 
-	*blocked_ns = 0;
 	for (size_t i = 0; i < report->thread_waits.count; i++) {
 		const struct fxt_thread_wait *wait = &report->thread_waits.list[i];
 
-		if (wait->thread != thread)
-			continue;
-		if (!is_work(report, wait))
-			*blocked_ns += wait->ns;
-		else if (!longest || wait->ns > longest->ns)
+		if (wait->thread == thread && (!longest || wait->ns > longest->ns) && is_work(report, wait))
 			longest = wait;
 	}
 	return longest;
 }
 
 /* Returns the wait that all threads of the group spend most of their lives in, or NULL. Each has begun it
- * anew several times, and waited for hardly anything else. */
+ * anew several times. */
 static const struct fxt_thread_wait *common_work(const struct fxt_report *report,
 						 const struct fxt_rule_group *g, uint64_t *all_ns)
 {
@@ -242,12 +236,11 @@ static const struct fxt_thread_wait *common_work(const struct fxt_report *report
 
 	*all_ns = 0;
 	for (size_t i = 0; i < g->count; i++) {
-		uint64_t blocked_ns, own_ns = life_ns(&g->list[i]);
-		const struct fxt_thread_wait *wait = longest_work(report, g->list[i].thread, &blocked_ns);
+		const struct fxt_thread_wait *wait = longest_work(report, g->list[i].thread);
 		uint32_t path = wait ? fxt_path_of(culprits, FXT_FOR_CALL, wait->innermost) : FXT_NO_PATH;
 
-		if (path == FXT_NO_PATH || wait->count < AGAIN || wait->ns < own_ns / 5 * 3 ||
-		    blocked_ns > own_ns / 4)
+		if (path == FXT_NO_PATH || wait->count < AGAIN ||
+		    wait->ns < life_ns(&g->list[i]) / 5 * 3)
 			return NULL;
 		path = fxt_path_short(culprits, FXT_FOR_CALL, path);
 		if (common && path != common_path)
