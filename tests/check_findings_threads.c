@@ -335,6 +335,77 @@ START_TEST(who_waits_for_a_child_is_told)
 }
 END_TEST
 
+/* A thread reads from a descriptor for so long; it is closed `after` the begin of that, by the same thread or
+ * another one, which may have called vfork() before. */
+static void a_close(uint64_t took, uint64_t after, bool is_other, bool is_vforked, int fd)
+{
+	begin_with(3);
+	if (is_vforked)
+		event(INSTANT, 2, "process", "vfork", 5 * MS, 0, NO_ARGS);
+	event(COMPLETE, is_other ? 2 : 3, "io", "close", 10 * MS + after, 10 * MS + after + 5 * US,
+	      ARGS({"fd", INT, (uint64_t)fd}, {"ret", INT, 0}, {"stack", POINTER, 2}));
+	event(COMPLETE, 3, "io", "read", 10 * MS, 10 * MS + took,
+	      ARGS({"fd", INT, 5}, {"count", UINT, 10}, {"ret", INT, 1}, {"stack", POINTER, 3}));
+}
+
+START_TEST(a_close_in_use_is_told)
+{
+	random_seed((uint64_t)_i);
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		uint64_t took = between(4, 1000) * (uint64_t)MS, after = between(1, 2) * (uint64_t)MS;
+
+		a_close(took, after, true, false, 5);
+		expect(FXT_RULE_closed_in_use, "work_on",
+		       "descriptor 5 was closed while another thread was in read");
+		a_close(took, took + after, true, false, 5);
+		expect(FXT_RULE_closed_in_use, NULL, NULL);
+		a_close(took, after, false, false, 5);
+		expect(FXT_RULE_closed_in_use, NULL, NULL);
+		a_close(took, after, true, true, 5);
+		expect(FXT_RULE_closed_in_use, NULL, NULL);
+		a_close(took, after, true, false, 6);
+		expect(FXT_RULE_closed_in_use, NULL, NULL);
+	}
+}
+END_TEST
+
+/* A thread takes two locks, and gives them up. The second has a stack, or none. */
+static void takes(unsigned index, uint64_t at, uint64_t first, uint64_t second, uint64_t stack)
+{
+	event(COMPLETE, index, "pthread", "pthread_mutex_lock", at, at + 10, ARGS({"mutex", POINTER, first}));
+	event(COMPLETE, index, "pthread", "pthread_mutex_lock", at + 20, at + 30,
+	      ARGS({"mutex", POINTER, second}, {stack ? "stack" : NULL, POINTER, stack}));
+	event(COMPLETE, index, "pthread", "pthread_mutex_unlock", at + 40, at + 50,
+	      ARGS({"mutex", POINTER, second}));
+	event(COMPLETE, index, "pthread", "pthread_mutex_unlock", at + 60, at + 70,
+	      ARGS({"mutex", POINTER, first}));
+}
+
+START_TEST(who_took_locks_in_another_order_is_told)
+{
+	random_seed((uint64_t)_i);
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		unsigned times = between(1, 9), known = between(0, times - 1);
+		const struct fxt_finding *x;
+
+		begin_with(3);
+		for (uint64_t lock = 0x100; lock <= 0x200; lock += 0x100)
+			event(COMPLETE, 1, "pthread", "pthread_mutex_init", 5 * MS, 5 * MS + 10,
+			      ARGS({"mutex", POINTER, lock}));
+		for (unsigned i = 0; i < times; i++)
+			takes(2, (10 + i) * (uint64_t)MS, 0x100, 0x200, 0);
+		/* One of these is known by its stack. */
+		for (unsigned i = 0; i < times; i++)
+			takes(3, (30 + i) * (uint64_t)MS, 0x200, 0x100, i == known ? 2 : 0);
+		x = find(FXT_RULE_lock_order);
+		ck_assert_ptr_nonnull(x);
+		ck_assert_ptr_null(strstr(x->evidence[0], " in "));
+		ck_assert_ptr_nonnull(strstr(x->evidence[1], " in work_on"));
+		end();
+	}
+}
+END_TEST
+
 int main(void)
 {
 	TCase *threads = tcase_create("threads"), *others = tcase_create("others");
@@ -347,5 +418,7 @@ int main(void)
 	tcase_add_loop_test(others, a_blocked_loop_is_told, 9, 11);
 	tcase_add_loop_test(others, a_pattern_per_item_is_told, 11, 13);
 	tcase_add_loop_test(others, who_waits_for_a_child_is_told, 13, 15);
+	tcase_add_loop_test(others, a_close_in_use_is_told, 15, 17);
+	tcase_add_loop_test(others, who_took_locks_in_another_order_is_told, 17, 19);
 	return RUN_SUITE("findings of threads", threads, others);
 }

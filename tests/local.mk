@@ -631,10 +631,10 @@ EXTRA_DIST += tests/faults/accounts.c tests/faults/audit_trail.c tests/faults/ba
 	tests/faults/relay.c tests/faults/routes.cc tests/faults/seen_urls.c \
 	tests/faults/session_drop.c tests/faults/session_table.c tests/faults/settings.c \
 	tests/faults/shared_stats.c tests/faults/sort_dates.c tests/faults/spawn_worker.c \
-	tests/faults/spool.c tests/faults/tail_sources.c tests/faults/thumb_pool.c \
-	tests/faults/tiles.c tests/faults/token_gate.c tests/faults/tokens.c tests/faults/top_words.c \
-	tests/faults/two_ledgers.c tests/faults/warm_up.c tests/faults/watchdog.c \
-	tests/faults/year_sums.c
+	tests/faults/spool.c tests/faults/tail_pipe.c tests/faults/tail_sources.c \
+	tests/faults/thumb_pool.c tests/faults/tiles.c tests/faults/till.c tests/faults/token_gate.c \
+	tests/faults/tokens.c tests/faults/top_words.c tests/faults/two_ledgers.c \
+	tests/faults/warm_up.c tests/faults/watchdog.c tests/faults/year_sums.c
 TESTS += $(E2E_TESTS)
 EXTRA_DIST += $(E2E_TESTS) $(E2E_HELPERS)
 

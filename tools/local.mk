@@ -429,6 +429,8 @@ WAITS_FILES = \
 	tools/waits/kept_time.c \
 	tools/waits/kept_time.h \
 	tools/waits/repeats.c \
+	tools/waits/closed_in_use.c \
+	tools/waits/closed_in_use.h \
 	tools/waits/thread_waits.c \
 	tools/waits/thread_waits.h \
 	tools/waits/repeats.h
@@ -476,6 +478,7 @@ REPORT_FILES = \
 
 FINDINGS_FILES = \
 	tools/findings/find_calls.c \
+	tools/findings/find_closed_in_use.c \
 	tools/findings/find_contention.c \
 	tools/findings/find_deadlock.c \
 	tools/findings/find_ends.c \

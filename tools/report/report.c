@@ -216,6 +216,7 @@ static void take_event(struct fxt_report *report, const struct fxt_record *rec)
 		take_call(report, rec, role, later);
 		break;
 	case FXT_EVENT_INSTANT:
+		fxt_closes_vfork(&report->closes, rec);
 		if (is_call(rec))
 			fxt_calls_take(&report->calls, fxt_symbol(report->r, &rec->category),
 				       fxt_symbol(report->r, &rec->name), 0);
@@ -321,6 +322,7 @@ static void take_descriptors(struct fxt_report *report, const struct fxt_record 
 		return;
 	}
 	fxt_files_take(&report->files, report->r, rec, role);
+	fxt_closes_take(&report->closes, report->r, &report->who->stacks, rec, role);
 	if (role->family == FXT_FAMILY_FD)
 		fxt_no_wait_take(&report->no_wait, report->r, rec, role, &report->files);
 }
@@ -492,7 +494,8 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 	fxt_gaps_losses(&report->gaps, r, &report->overview);
 	replay(report);
 	replay_ends(report);
-	fxt_lock_orders_finish(&report->lock_orders, r, &report->objects, &report->overview);
+	fxt_lock_orders_finish(&report->lock_orders, r, &report->objects, &report->who->stacks,
+			       &report->overview);
 	fxt_overview_rank(&report->overview);
 	fxt_overview_losers(&report->overview);
 	fxt_calls_sort(&report->calls, options->sort);

@@ -22,6 +22,7 @@
 #include "tools/analysis/gaps.h"
 #include "tools/analysis/process_ends.h"
 #include "tools/waits/repeats.h"
+#include "tools/waits/closed_in_use.h"
 #include "tools/waits/thread_waits.h"
 #include "tools/waits/tracks.h"
 #include "tools/descriptors/fd_images.h"
@@ -423,6 +424,7 @@ struct fxt_report {
 	struct fxt_makers made;
 	struct fxt_repeats repeats;
 	struct fxt_thread_waits thread_waits;
+	struct fxt_closes_in_use closes;
 	struct fxt_failures failures;
 	struct fxt_stack_sums call_stacks;      /* of calls with a stack: times by fxt_call_key() */
 	struct fxt_stack_sums wait_stacks;      /* of waits with a stack: times by pid */
