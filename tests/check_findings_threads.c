@@ -184,8 +184,9 @@ START_TEST(too_many_threads_are_told)
 }
 END_TEST
 
-/* Workers read for each job; the first thread waits for each of them. Idle ones wait for jobs instead. */
-static void a_pool(unsigned workers, unsigned jobs, bool is_idle, bool is_waited_for)
+/* Workers read for each job; the first thread waits for each of them. Idle ones wait for jobs instead. Those
+ * that are asked read what the first thread writes. */
+static void a_pool(unsigned workers, unsigned jobs, bool is_idle, bool is_waited_for, bool is_asked)
 {
 	begin_with(workers + 1);
 	for (unsigned j = 0; j < jobs; j++) {
@@ -195,6 +196,12 @@ static void a_pool(unsigned workers, unsigned jobs, bool is_idle, bool is_waited
 			if (is_idle)
 				waits(i, "pthread", "sem_wait", "sem", at, at + 8 * MS, 3);
 			waits(i, "io", "read", "fd", is_idle ? at + 8 * MS : at, at + 9 * MS, 2);
+			if (is_asked) {
+				uint64_t id = 1000 + j * MOST + i;
+
+				event(FLOW_BEGIN, 1, "agent", "wakes", at + 8 * MS, id, NO_ARGS);
+				event(FLOW_END, i, "agent", "wakes", at + 9 * MS, id, NO_ARGS);
+			}
 		}
 		if (is_waited_for)
 			woken(true, 1, "pthread_cond_wait", 0x20, at, at + 9 * MS + 5 * US, 2 + j % workers,
@@ -208,13 +215,15 @@ START_TEST(a_full_pool_is_told)
 	for (unsigned round = 0; round < ROUNDS; round++) {
 		unsigned workers = between(2, MOST - 1), jobs = between(10, 40);
 
-		a_pool(workers, jobs, false, true);
+		a_pool(workers, jobs, false, true, false);
 		expect(FXT_RULE_full_pool, "work_on", text("all its %u threads", workers));
-		a_pool(workers, jobs, true, true);
+		a_pool(workers, jobs, true, true, false);
 		expect(FXT_RULE_full_pool, NULL, NULL);
-		a_pool(workers, jobs, false, false);
+		a_pool(workers, jobs, false, false, false);
 		expect(FXT_RULE_full_pool, NULL, NULL);
-		a_pool(1, jobs, false, true);
+		a_pool(1, jobs, false, true, false);
+		expect(FXT_RULE_full_pool, NULL, NULL);
+		a_pool(workers, jobs, false, true, true);
 		expect(FXT_RULE_full_pool, NULL, NULL);
 	}
 }

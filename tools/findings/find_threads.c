@@ -260,7 +260,7 @@ void fxt_find_full_pool(const struct fxt_report *report, struct fxt_findings *f)
 
 	for (size_t i = 0; i < count; i++) {
 		const struct fxt_rule_group *g = &groups[i];
-		uint64_t all_ns, waits, waited_ns;
+		uint64_t all_ns, waits, waited_ns, requests;
 		const struct fxt_thread_wait *work;
 		struct fxt_finding *x;
 		char *name;
@@ -268,11 +268,12 @@ void fxt_find_full_pool(const struct fxt_report *report, struct fxt_findings *f)
 		/* Looking for each thread's waits takes time for each of all. */
 		if (g->count < 2 || g->count > 256)
 			continue;
-		waited_ns = fxt_rule_waited_for(report, g, &waits);
+		waited_ns = fxt_rule_waited_for(report, g, false, &waits);
 		if (waits < 8 || fxt_rule_percent(report, waited_ns) < FXT_LEAST(full_pool))
 			continue;
 		work = common_work(report, g, &all_ns);
-		if (!work)
+		/* Threads that others ask, as those of a server, wait to be asked. */
+		if (!work || fxt_rule_waited_for(report, g, true, &requests) > all_ns / 4)
 			continue;
 		name = fxt_rule_name(report, work->name, 24);
 		x = fxt_finding_add(f, work->innermost, FXT_FOR_CALL,

@@ -129,17 +129,21 @@ uint32_t fxt_rule_computes_in(const struct fxt_report *report, uint32_t thread, 
 	return is_found ? most.innermost : FXT_NO_FRAME;
 }
 
-uint64_t fxt_rule_waited_for(const struct fxt_report *report, const struct fxt_rule_group *g, uint64_t *count)
+uint64_t fxt_rule_waited_for(const struct fxt_report *report, const struct fxt_rule_group *g, bool by_group,
+			     uint64_t *count)
 {
 	uint64_t ns = 0;
 
 	*count = 0;
 	for (const struct fxt_slot *s = fxt_map_next(&report->chains.pairs, NULL); s;
-	     s = fxt_map_next(&report->chains.pairs, s))
-		if (report->r->threads[s->a].pid == g->pid && !fxt_rule_group_has(g, (uint32_t)s->a) &&
-		    fxt_rule_group_has(g, (uint32_t)s->b)) {
+	     s = fxt_map_next(&report->chains.pairs, s)) {
+		uint32_t other = (uint32_t)(by_group ? s->b : s->a), own = (uint32_t)(by_group ? s->a : s->b);
+
+		if (report->r->threads[other].pid == g->pid && fxt_rule_group_has(g, own) &&
+		    !fxt_rule_group_has(g, other)) {
 			*count += s->value[0];
 			ns += s->value[1];
 		}
+	}
 	return ns;
 }

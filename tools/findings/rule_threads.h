@@ -28,9 +28,10 @@ bool fxt_rule_group_has(const struct fxt_rule_group *g, uint32_t thread);
  * FXT_NO_FRAME. Sets *samples to how many of them are on that path. */
 uint32_t fxt_rule_computes_in(const struct fxt_report *report, uint32_t thread, uint64_t *samples);
 
-/* Returns how long other threads of the process waited until one of the group let them go on, and sets
- * *count. Waits for the end of a thread do not count. */
-uint64_t fxt_rule_waited_for(const struct fxt_report *report, const struct fxt_rule_group *g,
+/* Returns how long other threads of the process waited until one of the group let them go on, or with
+ * `by_group` how long those of the group waited for others. Sets *count. Waits for the end of a thread do
+ * not count. */
+uint64_t fxt_rule_waited_for(const struct fxt_report *report, const struct fxt_rule_group *g, bool by_group,
 			     uint64_t *count);
 
 #endif

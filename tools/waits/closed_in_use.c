@@ -47,8 +47,7 @@ static void closed(struct fxt_closes_in_use *c, struct fxt_reader *r, struct fxt
 	if (!s || s->value[0] < at_ns + AFTER_NS || c->count == MOST ||
 	    fxt_map_find(&c->vforked, rec->thread, 0) || fxt_argument(rec, "errno"))
 		return;
-	fxt_reader_event_at(r, s->value[1], rec->provider, &other);
-	if (other.thread == rec->thread)
+	if (!fxt_reader_event_at(r, s->value[1], rec->provider, &other) || other.thread == rec->thread)
 		return;
 	c->list = fxt_grow(c->list, &c->capacity, c->count + 1, sizeof(*c->list));
 	c->list[c->count++] = (struct fxt_closed_in_use){
