@@ -21,7 +21,7 @@ healthy()
 {
 	local name=$1 i status faults
 	shift
-	command -v "$1" >/dev/null || return 0
+	(cd work && command -v "$1") >/dev/null || return 0
 	case " ${HEALTHY:-$name} " in *" $name "*) ;; *) return 0 ;; esac
 	for ((i = 0; i < rounds; i++)); do
 		if test -e "work/${name}_client"; then
@@ -44,10 +44,11 @@ print("\n".join("%s: %s, by %s" % (f["rule"], f["what"], f["culprit"])
 	echo "no fault in $rounds runs of $name"
 }
 
-# A server of C++ whose threads answer, a pool whose workers have little to do, and a program that computes.
+# A server of C++ whose threads answer programs, a pool whose workers have little to do, and a program that
+# computes.
 cat >work/server.cc <<'END'
 #include <arpa/inet.h>
-#include <atomic>
+#include <cstdio>
 #include <map>
 #include <mutex>
 #include <string>
@@ -70,19 +71,6 @@ static void serve(int fd)
 	}
 	close(fd);
 }
-static void ask(sockaddr_in address, int client)
-{
-	int fd = socket(AF_INET, SOCK_STREAM, 0);
-	if (connect(fd, (sockaddr *)&address, sizeof address))
-		_exit(3);
-	for (int i = 0; i < 20; i++) {
-		std::string line = "client " + std::to_string(client) + " asks " + std::to_string(i % 5);
-		char answer[64];
-		if (write(fd, line.data(), line.size()) < 0 || read(fd, answer, sizeof answer) <= 0)
-			_exit(4);
-	}
-	close(fd);
-}
 int main()
 {
 	sockaddr_in address = {};
@@ -93,15 +81,16 @@ int main()
 	if (bind(fd, (sockaddr *)&address, bytes) || listen(fd, 64) ||
 	    getsockname(fd, (sockaddr *)&address, &bytes))
 		return 2;
-	std::vector<std::thread> clients, servers;
-	for (int i = 0; i < 8; i++)
-		clients.emplace_back(ask, address, i);
+	FILE *port = fopen("server.new", "w");
+	if (!port || fprintf(port, "%d\n", ntohs(address.sin_port)) < 0 || fclose(port) ||
+	    rename("server.new", "server.port"))
+		return 3;
+	std::vector<std::thread> servers;
 	for (int i = 0; i < 8; i++)
 		servers.emplace_back(serve, accept(fd, nullptr, nullptr));
-	for (auto &t : clients)
-		t.join();
 	for (auto &t : servers)
 		t.join();
+	unlink("server.port");
 	close(fd);
 }
 END
@@ -175,6 +164,21 @@ done
 
 # Servers end by themselves with status 0 when they are told to. A script NAME_client runs while the server
 # does, untraced, and tells it to.
+cat >work/server_client <<'END'
+for i in $(seq 200); do test -s server.port && break; sleep 0.05; done
+python3 -c '
+import socket, threading, time
+port = int(open("server.port").read())
+def ask(client):
+    s = socket.create_connection(("127.0.0.1", port))
+    for i in range(20):
+        s.sendall(b"client %d asks %d" % (client, i % 5))
+        s.recv(64)
+        time.sleep(0.01)
+threads = [threading.Thread(target=ask, args=(i,)) for i in range(8)]
+for t in threads: t.start()
+for t in threads: t.join()'
+END
 cat >work/redis_client <<'END'
 for i in $(seq 100); do redis-cli -s ./redis.socket ping >/dev/null 2>&1 && break; sleep 0.05; done
 redis-cli -s ./redis.socket set name value
