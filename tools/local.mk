@@ -153,6 +153,8 @@ STACKS_FILES = \
 	tools/stacks/stacks.h
 
 CALLERS_FILES = \
+	tools/callers/contrast.c \
+	tools/callers/contrast.h \
 	tools/callers/culprit.c \
 	tools/callers/culprit.h \
 	tools/callers/failures.c \
@@ -433,9 +435,13 @@ WAITS_FILES = \
 	tools/waits/moved.c \
 	tools/waits/moved.h \
 	tools/waits/repeats.c \
+	tools/waits/closed_in_use.c \
+	tools/waits/closed_in_use.h \
 	tools/waits/repeats.h \
 	tools/waits/standstill.c \
 	tools/waits/standstill.h \
+	tools/waits/thread_waits.c \
+	tools/waits/thread_waits.h \
 	tools/waits/timeouts.c \
 	tools/waits/timeouts.h
 
@@ -482,6 +488,7 @@ REPORT_FILES = \
 
 FINDINGS_FILES = \
 	tools/findings/find_calls.c \
+	tools/findings/find_closed_in_use.c \
 	tools/findings/find_contention.c \
 	tools/findings/find_deadlock.c \
 	tools/findings/find_ends.c \
@@ -491,6 +498,7 @@ FINDINGS_FILES = \
 	tools/findings/find_ignored_failure.c \
 	tools/findings/find_leak.c \
 	tools/findings/find_lock_order.c \
+	tools/findings/find_pattern_per_item.c \
 	tools/findings/find_sleep_loop.c \
 	tools/findings/find_slow_child.c \
 	tools/findings/find_stuck.c \
@@ -499,6 +507,7 @@ FINDINGS_FILES = \
 	tools/findings/stuck.c \
 	tools/findings/stuck.h \
 	tools/findings/find_makers.c \
+	tools/findings/find_threads.c \
 	tools/findings/finding.h \
 	tools/findings/findings.c \
 	tools/findings/findings_json.c \
@@ -506,6 +515,8 @@ FINDINGS_FILES = \
 	tools/findings/report_command.c \
 	tools/findings/rule_facts.c \
 	tools/findings/rule_facts.h \
+	tools/findings/rule_threads.c \
+	tools/findings/rule_threads.h \
 	tools/findings/rules.c \
 	tools/findings/rules.def \
 	tools/findings/rules.h
@@ -567,12 +578,14 @@ TOOLS_TESTS = \
 	tests/check_archive \
 	tests/check_bearers \
 	tests/check_call_stacks \
+	tests/check_contrast \
 	tests/check_culprits \
 	tests/check_elf \
 	tests/check_findings \
 	tests/check_held \
 	tests/check_stuck \
 	tests/check_timeouts \
+	tests/check_findings_threads \
 	tests/check_frame_names \
 	tests/check_lifetimes \
 	tests/check_manager \
@@ -626,6 +639,11 @@ tests_check_call_stacks_SOURCES = tests/check_call_stacks.c tests/apps/random.h 
 tests_check_call_stacks_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_call_stacks_CFLAGS = $(TOOLS_TESTS_CFLAGS)
 tests_check_call_stacks_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_contrast_SOURCES = tests/check_contrast.c tests/apps/random.h tests/apps/unseen.h $(TRACE_MAKER)
+tests_check_contrast_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_contrast_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_contrast_LDADD = $(TOOLS_TESTS_LIBS)
+
 tests_check_culprits_SOURCES = tests/check_culprits.c tests/apps/random.h tests/apps/unseen.h $(TRACE_MAKER)
 tests_check_culprits_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_culprits_CFLAGS = $(TOOLS_TESTS_CFLAGS)
@@ -646,6 +664,12 @@ tests_check_timeouts_SOURCES = tests/check_timeouts.c tests/apps/random.h tests/
 tests_check_timeouts_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_timeouts_CFLAGS = $(TOOLS_TESTS_CFLAGS)
 tests_check_timeouts_LDADD = $(TOOLS_TESTS_LIBS)
+
+tests_check_findings_threads_SOURCES = tests/check_findings_threads.c tests/apps/random.h \
+	tests/apps/unseen.h $(TRACE_MAKER)
+tests_check_findings_threads_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_findings_threads_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_findings_threads_LDADD = $(TOOLS_TESTS_LIBS)
 tests_check_frame_names_SOURCES = tests/check_frame_names.c $(TRACE_MAKER)
 tests_check_frame_names_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_frame_names_CFLAGS = $(TOOLS_TESTS_CFLAGS)

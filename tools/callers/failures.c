@@ -34,7 +34,7 @@ void fxt_failures_take(struct fxt_failures *f, struct fxt_reader *r, struct fxt_
 	uint64_t error, at_ns;
 	struct fxt_failure *one;
 	struct fxt_slot *s;
-	uint32_t name;
+	uint32_t name, stack;
 	bool fresh;
 
 	if (!fxt_argument_u64(fxt_argument(rec, "errno"), &error) || error == 0 || error > INT32_MAX)
@@ -45,16 +45,21 @@ void fxt_failures_take(struct fxt_failures *f, struct fxt_reader *r, struct fxt_
 	if (fresh) {
 		s->value[0] = f->count;
 		f->list = fxt_grow(f->list, &f->capacity, f->count + 1, sizeof(*f->list));
-		f->list[f->count++] = (struct fxt_failure){.category = fxt_symbol(r, &rec->category),
+		f->list[f->count] = (struct fxt_failure){.category = fxt_symbol(r, &rec->category),
 							   .name = name,
 							   .error = (int)error,
+							   .id = f->count,
 							   .first_ns = at_ns};
+		f->count++;
 	}
 	one = &f->list[s->value[0]];
 	one->count++;
 	one->first_ns = at_ns < one->first_ns ? at_ns : one->first_ns;
 	fxt_map_put(&f->last, rec->thread, 0, &fresh)->value[0] = s->value[0];
-	add_stack(f, one, fxt_call_stack_of(stacks, rec));
+	stack = fxt_call_stack_of(stacks, rec);
+	add_stack(f, one, stack);
+	if (stack != FXT_NO_FRAME)
+		fxt_stack_sums_add(&f->by_stack, s->value[0], stack, 0);
 }
 
 void fxt_failures_where(struct fxt_failures *f, struct fxt_call_stacks *stacks, const struct fxt_record *rec)
@@ -80,6 +85,7 @@ void fxt_failures_sort(struct fxt_failures *f)
 {
 	fxt_map_free(&f->by_call);
 	fxt_map_free(&f->last);
+	fxt_stack_sums_finish(&f->by_stack);
 	if (f->count)
 		qsort(f->list, f->count, sizeof(*f->list), by_count);
 }
@@ -164,5 +170,6 @@ void fxt_failures_free(struct fxt_failures *f)
 	free(f->list);
 	fxt_map_free(&f->by_call);
 	fxt_map_free(&f->last);
+	fxt_stack_sums_free(&f->by_stack);
 	*f = (struct fxt_failures){0};
 }

@@ -7,12 +7,13 @@
 
 #include <stdio.h>
 
-#include "tools/callers/who.h"
+#include "tools/callers/stack_sums.h"
 
 /* All failures of one call with one error. */
 struct fxt_failure {
 	uint32_t category, name;        /* symbols */
 	int error;
+	uint64_t id;                    /* the key of its stacks in fxt_failures.by_stack */
 	uint64_t count, first_ns;
 	uint32_t *stacks;               /* innermost nodes, in the order of the file */
 	size_t stack_count, stack_capacity;
@@ -23,6 +24,7 @@ struct fxt_failures {
 	size_t count, capacity;
 	struct fxt_map by_call;
 	struct fxt_map last;            /* thread -> place of its last failure */
+	struct fxt_stack_sums by_stack; /* those whose stack is known, by `id` */
 	bool has_stacks;
 };
 

@@ -162,6 +162,8 @@ static void plus(struct fxt_heap_stacks *h, struct fxt_heap_process *p, const st
 	s->left.blocks += b->blocks;
 	s->all.bytes += b->bytes;
 	s->all.blocks += b->blocks;
+	s->told++;
+	s->told_left++;
 	p->in_use += counts ? b->bytes : 0;
 	if (is_higher) {
 		p->peak = p->in_use;
@@ -181,6 +183,7 @@ static void minus(struct fxt_heap_stacks *h, const struct fxt_heap_block *b)
 	settle(p, s);
 	s->left.bytes -= b->bytes;
 	s->left.blocks -= b->blocks;
+	s->told_left--;
 	p->in_use -= counts_for_peak(p, s) ? b->bytes : 0;
 }
 
@@ -297,6 +300,7 @@ void fxt_heap_stacks_forget(struct fxt_heap_stacks *h, const struct fxt_reader *
 
 		settle(p, s);
 		s->left = (struct fxt_heap_sum){0};
+		s->told_left = 0;
 		s->is_active = false;
 	}
 	p->active_count = 0;

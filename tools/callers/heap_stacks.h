@@ -30,6 +30,8 @@ struct fxt_heap_stack {
 	bool is_active;                 /* it is among the active ones of its process */
 	uint64_t peaks;                 /* as many peaks of the process are over for `at_peak` */
 	struct fxt_heap_sum left, at_peak, all;
+	/* how many lifetimes or calls these follow from, and how many of those are left */
+	uint64_t told, told_left;
 };
 
 struct fxt_heap_process {

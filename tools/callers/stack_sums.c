@@ -9,18 +9,23 @@
 
 #include "tools/common/message.h"
 
-void fxt_stack_sums_add(struct fxt_stack_sums *s, uint64_t key, uint32_t innermost, uint64_t ns)
+void fxt_stack_sums_add_all(struct fxt_stack_sums *s, const struct fxt_stack_sum *sum)
 {
 	bool fresh;
-	struct fxt_slot *slot = fxt_map_put(&s->places, key, innermost, &fresh);
+	struct fxt_slot *slot = fxt_map_put(&s->places, sum->key, sum->innermost, &fresh);
 
 	if (fresh) {
 		slot->value[0] = s->count;
 		s->list = fxt_grow(s->list, &s->capacity, s->count + 1, sizeof(*s->list));
-		s->list[s->count++] = (struct fxt_stack_sum){.key = key, .innermost = innermost};
+		s->list[s->count++] = (struct fxt_stack_sum){.key = sum->key, .innermost = sum->innermost};
 	}
-	s->list[slot->value[0]].count++;
-	s->list[slot->value[0]].total_ns += ns;
+	s->list[slot->value[0]].count += sum->count;
+	s->list[slot->value[0]].total_ns += sum->total_ns;
+}
+
+void fxt_stack_sums_add(struct fxt_stack_sums *s, uint64_t key, uint32_t innermost, uint64_t ns)
+{
+	fxt_stack_sums_add_all(s, &(struct fxt_stack_sum){key, innermost, 1, ns});
 }
 
 static int by_key(const void *a, const void *b)

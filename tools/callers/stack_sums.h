@@ -20,6 +20,8 @@ struct fxt_stack_sums {
 };
 
 void fxt_stack_sums_add(struct fxt_stack_sums *s, uint64_t key, uint32_t innermost, uint64_t ns);
+/* Adds the sum of another list. */
+void fxt_stack_sums_add_all(struct fxt_stack_sums *s, const struct fxt_stack_sum *sum);
 void fxt_stack_sums_finish(struct fxt_stack_sums *s);
 /* Finds the path with the longest time of a key, and sets *most to the sum of all its stacks, with the node
  * of the one that took longest. Returns false if no stack of the key has a path. */

@@ -73,19 +73,29 @@ void fxt_find_busy_poll(const struct fxt_report *report, struct fxt_findings *f)
 	}
 }
 
+/* Returns whether the blocks are those of patterns that the same function has compiled: then they are told by
+ * the rule that runs before. */
+static bool is_told_as_pattern(const struct fxt_report *report, const struct fxt_findings *f,
+			       const struct fxt_maker *m)
+{
+	struct fxt_culprits *culprits = &report->who->culprits;
+	const struct fxt_call_frame *frames = report->who->stacks.frames;
+	uint32_t maker = fxt_culprit_of(culprits, FXT_FOR_HEAP, m->innermost);
+
+	for (size_t i = 0; i < f->count; i++) {
+		uint32_t other = fxt_culprit_of(culprits, FXT_FOR_CALL, f->list[i].innermost);
+
+		if (f->list[i].rule == &fxt_rules[FXT_RULE_pattern_per_item] && maker != FXT_NO_FRAME &&
+		    other != FXT_NO_FRAME && frames[maker].name == frames[other].name)
+			return true;
+	}
+	return false;
+}
+
 void fxt_find_churn(const struct fxt_report *report, struct fxt_findings *f)
 {
-	uint64_t ns = 0, count = 0, all = 0;
+	uint64_t ns = fxt_rule_heap_ns(report), count = fxt_rule_times_called(report, "malloc"), all = 0;
 
-	for (size_t i = 0; i < report->repeats.call_count; i++) {
-		struct fxt_text category = fxt_symbol_text(report->r, report->repeats.calls[i].category);
-		struct fxt_text name = fxt_symbol_text(report->r, report->repeats.calls[i].name);
-
-		if (!fxt_text_is(&category, "malloc"))
-			continue;
-		ns += report->repeats.calls[i].ns;
-		count += fxt_text_is(&name, "malloc") ? report->repeats.calls[i].count : 0;
-	}
 	if (count < (uint64_t)FXT_LEAST(churn) || ns < fxt_rule_busy_ns(report) / 20)
 		return;
 	for (size_t i = 0; i < report->made.count; i++)
@@ -99,6 +109,7 @@ void fxt_find_churn(const struct fxt_report *report, struct fxt_findings *f)
 
 		if (!fxt_maker_is(m, report->r, "malloc", "heap sample") || m->count < 32 ||
 		    m->bytes < all / 4 * 3 || m->ended < m->count / 10 * 9 ||
+		    is_told_as_pattern(report, f, m) ||
 		    fxt_trend_most(&m->alive, &at_ns) > (int64_t)(m->bytes / 20))
 			continue;
 		x = fxt_finding_add(f, m->innermost, FXT_FOR_HEAP,
@@ -207,12 +218,10 @@ static uint32_t who_asks(const struct fxt_report *report, const char *peer)
 	for (size_t i = 0; i < report->call_stacks.count; i++) {
 		const struct fxt_stack_sum *sum = &report->call_stacks.list[i];
 		struct fxt_text name = fxt_symbol_text(report->r, (uint32_t)sum->key);
-		uint32_t provider = report->who->stacks.frames[sum->innermost].provider;
-		const struct fxt_slot *own = fxt_map_find(&report->overview.own, provider, 0);
 
 		for (const char *const *n = reads; *n; n++)
 			if (fxt_text_is(&name, *n) && sum->total_ns > longest &&
-			    (!pid || (own && own->value[0] == pid))) {
+			    (!pid || fxt_rule_process_of(report, sum->innermost) == pid)) {
 				longest = sum->total_ns;
 				found = sum->innermost;
 			}

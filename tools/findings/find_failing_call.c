@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "rule_facts.h"
+#include "tools/common/message.h"
 #include "tools/printing/print.h"
 
 /* An error says one of these of the program. */
@@ -55,6 +56,42 @@ static enum sense sense_of(int error)
 	}
 }
 
+/* Finds which caller of a helper is to blame, if the same call succeeds for its other callers: of the calls
+ * that have a stack, as these alone can be compared. */
+static void tell_caller(const struct fxt_report *report, struct fxt_finding *x, const struct fxt_failure *one)
+{
+	const struct fxt_stack_sums *sums = &report->call_stacks;
+	struct fxt_contrast_item *items = fxt_alloc(sums->count + 1, sizeof(*items));
+	struct fxt_map failed = {0};    /* node -> how often the call failed there */
+	struct fxt_contrast found;
+	size_t count = 0;
+	bool fresh;
+
+	for (size_t i = 0; i < report->failures.by_stack.count; i++) {
+		const struct fxt_stack_sum *sum = &report->failures.by_stack.list[i];
+
+		if (sum->key == one->id)
+			fxt_map_put(&failed, sum->innermost, 0, &fresh)->value[0] = sum->count;
+	}
+	for (size_t i = 0; i < sums->count; i++) {
+		const struct fxt_slot *s = fxt_map_find(&failed, sums->list[i].innermost, 0);
+
+		if (sums->list[i].key == fxt_call_key(one->category, one->name))
+			items[count++] = (struct fxt_contrast_item){sums->list[i].innermost,
+								    (double)sums->list[i].count,
+								    s ? (double)s->value[0] : 0};
+	}
+	fxt_map_free(&failed);
+	if (fxt_rule_contrast(report, x, FXT_BY_SHARE, items, count, &found)) {
+		fxt_finding_evidence(
+			x, "through %s: %.0f of %.0f failed; %.0f of %.0f of its %zu other caller%s",
+			found.helper, found.own.bad, found.own.all, found.others.bad, found.others.all,
+			found.callers, found.callers == 1 ? "" : "s");
+		free(found.helper);
+	}
+	free(items);
+}
+
 void fxt_find_failing_call(const struct fxt_report *report, struct fxt_findings *f)
 {
 	static const uint64_t least[] = {
@@ -84,6 +121,7 @@ void fxt_find_failing_call(const struct fxt_report *report, struct fxt_findings 
 				fxt_count(count).text, one->stack_count == 1 ? "one place" : "",
 				one->stack_count == 1 ? "" : fxt_count(one->stack_count).text,
 				one->stack_count == 1 ? "" : " places, of which this was the first");
+			tell_caller(report, x, one);
 			x->cost_ns = (uint64_t)((double)ns * (double)one->count / (double)count);
 			x->cost_calls = one->count;
 		}

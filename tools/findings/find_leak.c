@@ -5,7 +5,8 @@
 
 #include <stdlib.h>
 
-#include "rules.h"
+#include "rule_facts.h"
+#include "tools/common/message.h"
 #include "tools/printing/print.h"
 #include "tools/programs/frame_names.h"
 
@@ -74,6 +75,30 @@ static bool is_left_to_exit(const struct fxt_report *report, const struct fxt_he
 	       fxt_frame_is_nameless(report->r, &report->who->stacks.frames[culprit]);
 }
 
+/* Finds which caller of a helper is to blame, if the helper's other callers free what they get. */
+static void tell_caller(const struct fxt_report *report, struct fxt_finding *x, uint32_t process)
+{
+	const struct fxt_heap_stacks *h = &report->heap_stacks;
+	struct fxt_contrast_item *items = fxt_alloc(h->count + 1, sizeof(*items));
+	struct fxt_contrast found;
+	size_t count = 0;
+
+	for (size_t i = 0; i < h->count; i++)
+		if (h->list[i].process == process && !h->list[i].is_mapping)
+			items[count++] =
+				(struct fxt_contrast_item){h->list[i].innermost, (double)h->list[i].told,
+							   (double)h->list[i].told_left};
+	if (fxt_rule_contrast(report, x, FXT_BY_SHARE, items, count, &found)) {
+		fxt_finding_evidence(x,
+				     "through %s: %.0f of %.0f known blocks are left; %.0f of %.0f of its "
+				     "%zu other caller%s",
+				     found.helper, found.own.bad, found.own.all, found.others.bad,
+				     found.others.all, found.callers, found.callers == 1 ? "" : "s");
+		free(found.helper);
+	}
+	free(items);
+}
+
 void fxt_find_leak(const struct fxt_report *report, struct fxt_findings *f)
 {
 	const struct fxt_heap_askers *a = &report->askers;
@@ -101,5 +126,6 @@ void fxt_find_leak(const struct fxt_report *report, struct fxt_findings *f)
 		x->cost_calls = one->left.blocks;
 		x->share = peak ? (double)left / (double)peak : 0;
 		x->sure = "likely";
+		tell_caller(report, x, one->process);
 	}
 }

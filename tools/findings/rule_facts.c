@@ -56,6 +56,29 @@ uint64_t fxt_rule_times_called(const struct fxt_report *report, const char *name
 	return fxt_repeats_of(&report->repeats, report->r, name, &ns);
 }
 
+uint64_t fxt_rule_heap_ns(const struct fxt_report *report)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < report->repeats.call_count; i++) {
+		struct fxt_text category = fxt_symbol_text(report->r, report->repeats.calls[i].category);
+
+		ns += fxt_text_is(&category, "malloc") ? report->repeats.calls[i].ns : 0;
+	}
+	return ns;
+}
+
+uint64_t fxt_rule_process_of(const struct fxt_report *report, uint32_t innermost)
+{
+	const struct fxt_slot *own =
+		innermost == FXT_NO_FRAME
+			? NULL
+			: fxt_map_find(&report->overview.own,
+				       report->who->stacks.frames[innermost].provider, 0);
+
+	return own ? own->value[0] : 0;
+}
+
 char *fxt_rule_name(const struct fxt_report *report, uint32_t symbol, size_t columns)
 {
 	struct fxt_text text = fxt_symbol_text(report->r, symbol);
@@ -136,4 +159,39 @@ uint32_t fxt_rule_caller_of(const struct fxt_report *report, const char *categor
 	return fxt_stack_sums_most(&report->call_stacks, key, report->who, FXT_FOR_CALL, &most)
 		       ? most.innermost
 		       : FXT_NO_FRAME;
+}
+
+/* -- Contrast ------------------------------------------------------------------------------------- */
+
+bool fxt_rule_contrast(const struct fxt_report *report, struct fxt_finding *x, enum fxt_contrast_by by,
+		       const struct fxt_contrast_item *items, size_t count, struct fxt_contrast *found)
+{
+	if (!fxt_contrast_find(report->who, x->purpose, x->innermost, by, items, count, found))
+		return false;
+	fxt_finding_stack(x, "through", x->purpose, x->innermost);
+	x->innermost = found->frame;
+	return true;
+}
+
+void fxt_rule_contrast_waits(const struct fxt_report *report, struct fxt_finding *x, uint64_t key)
+{
+	const struct fxt_stack_sums *sums = &report->call_stacks;
+	struct fxt_contrast_item *items = fxt_alloc(sums->count + 1, sizeof(*items));
+	struct fxt_contrast found;
+	size_t count = 0;
+
+	for (size_t i = 0; i < sums->count; i++)
+		if (sums->list[i].key == key)
+			items[count++] = (struct fxt_contrast_item){sums->list[i].innermost,
+								    (double)sums->list[i].count,
+								    (double)sums->list[i].total_ns};
+	if (fxt_rule_contrast(report, x, FXT_BY_MEAN, items, count, &found)) {
+		fxt_finding_evidence(x, "through %s: %s in the mean; %s of its %zu other caller%s",
+				     found.helper,
+				     fxt_duration((uint64_t)(found.own.bad / found.own.all)).text,
+				     fxt_duration((uint64_t)(found.others.bad / found.others.all)).text,
+				     found.callers, found.callers == 1 ? "" : "s");
+		free(found.helper);
+	}
+	free(items);
 }

@@ -89,6 +89,7 @@ struct fxt_rule_calls fxt_rule_calls(const struct fxt_report *report, const char
 					FXT_FOR_CALL, &most) &&
 		    most.total_ns > sum.by_ns) {
 			sum.innermost = most.innermost;
+			sum.key = fxt_call_key(c->category, c->name);
 			sum.by_ns = most.total_ns;
 			sum.by_count = most.count;
 		}

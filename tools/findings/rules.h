@@ -54,6 +54,7 @@ uint64_t fxt_rule_first_process(const struct fxt_report *report);
 struct fxt_rule_calls {
 	uint64_t total_ns, count;       /* of all of these calls, whoever made them */
 	uint32_t innermost;             /* the stack that has most of their time, or FXT_NO_FRAME */
+	uint64_t key;                   /* of that call: fxt_call_key() */
 	uint64_t by_ns, by_count;       /* of the calls with a stack, those of that function */
 	char *name;                     /* the call that took longest, which the caller frees; or NULL */
 };

@@ -154,7 +154,7 @@ static size_t first_between(const struct search *s, uint32_t from, uint32_t to)
 /* Sums up what the thread did along an edge, in all situations. */
 static struct fxt_lock_order order_of(const struct search *s, const struct edge *edge, uint32_t thread)
 {
-	struct fxt_lock_order order = {edge->from, edge->to, thread, UINT64_MAX, 0};
+	struct fxt_lock_order order = {edge->from, edge->to, thread, UINT64_MAX, 0, FXT_NO_FRAME};
 
 	for (size_t i = first_between(s, edge->from, edge->to);
 	     i < s->first[edge->from + 1] && s->edges[i].to == edge->to; i++) {
@@ -166,6 +166,8 @@ static struct fxt_lock_order order_of(const struct search *s, const struct edge 
 			if (sighting->thread != thread || !fxt_lock_is_sure(s->replay, sighting))
 				continue;
 			order.count += sighting->count;
+			if (order.innermost == FXT_NO_FRAME)
+				order.innermost = sighting->innermost;
 			if (sighting->first_ns < order.first_ns)
 				order.first_ns = sighting->first_ns;
 		}

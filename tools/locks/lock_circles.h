@@ -19,6 +19,7 @@ struct fxt_lock_order {
 	uint32_t first, then;           /* numbers of locks */
 	uint32_t thread;
 	uint64_t first_ns, count;       /* when this thread did so first, and how often */
+	uint32_t innermost;             /* node of a stack in which it did, or FXT_NO_FRAME */
 };
 
 struct fxt_lock_circle {

@@ -123,8 +123,10 @@ static size_t gather(struct fxt_lock_replay *replay, const struct fxt_lock_stack
 	return count;
 }
 
-static void see(struct fxt_lock_replay *replay, struct fxt_lock_situation *s, uint32_t thread, uint64_t ns)
+static void see(struct fxt_lock_replay *replay, struct fxt_lock_situation *s, const struct fxt_record *rec,
+		uint64_t ns)
 {
+	uint32_t thread = rec->thread;
 	struct fxt_lock_sighting *sighting = s->sightings, *end = sighting + s->sighting_count;
 
 	while (sighting < end && sighting->thread != thread)
@@ -135,7 +137,11 @@ static void see(struct fxt_lock_replay *replay, struct fxt_lock_situation *s, ui
 		s->sighting_count++;
 	/* What is not sure is forgotten. */
 	if (sighting == end || !fxt_lock_is_sure(replay, sighting))
-		*sighting = (struct fxt_lock_sighting){.thread = thread, .first_ns = ns};
+		*sighting = (struct fxt_lock_sighting){
+			.thread = thread, .innermost = FXT_NO_FRAME, .first_ns = ns};
+	/* Only calls that took long have one, as a rule. */
+	if (sighting->innermost == FXT_NO_FRAME)
+		sighting->innermost = fxt_call_stack_of(replay->stacks_of_calls, rec);
 	sighting->count++;
 }
 
@@ -159,7 +165,7 @@ static void note(struct fxt_lock_replay *replay, const struct fxt_record *rec,
 	taken = fxt_lock_place_lock(&replay->places, place);
 	slot = fxt_map_find(&replay->by_hash, hash, (uint64_t)taken << 1 | is_shared);
 	if (slot) {
-		see(replay, &replay->situations[slot->value[0]], rec->thread, ns);
+		see(replay, &replay->situations[slot->value[0]], rec, ns);
 		return;
 	}
 	if (replay->count == FXT_LOCK_NOTED_MAX)
@@ -179,7 +185,7 @@ static void note(struct fxt_lock_replay *replay, const struct fxt_record *rec,
 				sizeof(*replay->held));
 	memcpy(replay->held + replay->held_count, held, count * sizeof(*held));
 	replay->held_count += count;
-	see(replay, s, rec->thread, ns);
+	see(replay, s, rec, ns);
 }
 
 /* -- What the calls do ------------------------------------------------------------------------------- */

@@ -13,6 +13,7 @@
 #include "lock_calls.h"
 #include "lock_places.h"
 #include "lock_stacks.h"
+#include "tools/analysis/call_stacks.h"
 #include "tools/reading/order.h"
 
 enum {
@@ -31,6 +32,7 @@ struct fxt_lock_held {
 /* What a thread did in a situation. */
 struct fxt_lock_sighting {
 	uint32_t thread;
+	uint32_t innermost;             /* node of the stack of one of these calls, or FXT_NO_FRAME */
 	uint64_t first_ns, count;
 };
 
@@ -44,9 +46,10 @@ struct fxt_lock_situation {
 	struct fxt_lock_sighting sightings[FXT_LOCK_THREADS_MAX];
 };
 
-/* All situations. At the beginning all members are zero but the first two. */
+/* All situations. At the beginning all members are zero but the first three. */
 struct fxt_lock_replay {
 	const struct fxt_objects *objects;
+	struct fxt_call_stacks *stacks_of_calls;
 	struct fxt_map until_ns;        /* pid -> when the first call is missing; without an entry none is */
 	struct fxt_reader *r;
 	struct fxt_lock_calls calls;

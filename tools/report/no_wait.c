@@ -121,17 +121,6 @@ bool fxt_says_no_wait(const struct fxt_record *rec)
 	return refused_to(rec) || promises_not_to(rec);
 }
 
-uint64_t fxt_waited_ns(const struct fxt_record *rec)
-{
-	uint64_t ns = fxt_ns(rec->provider, rec->extra) - fxt_ns(rec->provider, rec->ticks);
-	uint64_t cpu_ns = fxt_argument_or(rec, "cpu_ns", 0), voluntary;
-
-	/* A thread that never gave up the processor by itself ran, or was ready to run. */
-	if (fxt_argument_u64(fxt_argument(rec, "voluntary"), &voluntary) && voluntary == 0)
-		return 0;
-	return ns - (cpu_ns < ns ? cpu_ns : ns);
-}
-
 /* -- Marks: the words at which records of calls begin
  * ------------------------------------------------------- */
 

@@ -23,9 +23,6 @@ void fxt_no_wait_take(struct fxt_no_wait *n, const struct fxt_reader *r, const s
 /* Returns whether the call itself says that it did not wait: by its arguments, or by its error. */
 bool fxt_says_no_wait(const struct fxt_record *rec);
 
-/* Returns how long the thread was off the processor in a finished call that may have waited. */
-uint64_t fxt_waited_ns(const struct fxt_record *rec);
-
 /* Returns whether the finished call cannot have waited. `role` is NULL if nothing is known of the call. */
 bool fxt_did_not_wait(const struct fxt_no_wait *n, const struct fxt_record *rec, const struct fxt_role *role);
 

@@ -129,6 +129,8 @@ static void take_duration(struct fxt_report *report, const struct fxt_record *re
 	uint32_t stack = fxt_call_stack_of(&report->who->stacks, rec);
 
 	fxt_calls_take(&report->calls, category, name, duration_ns);
+	if (!fxt_did_not_wait(&report->no_wait, rec, role))
+		fxt_thread_waits_take(&report->thread_waits, report->r, rec, role, stack, duration_ns);
 	if (stack != FXT_NO_FRAME)
 		fxt_stack_sums_add(&report->call_stacks, fxt_call_key(category, name), stack, duration_ns);
 	if (fxt_text_is(&rec->category, "function"))
@@ -167,6 +169,7 @@ static void take_call(struct fxt_report *report, const struct fxt_record *rec, c
 	if (!later)
 		take_duration(report, rec, role, duration_ns);
 	fxt_repeats_take(&report->repeats, report->r, rec, role, fxt_says_no_wait(rec));
+	fxt_thread_waits_turn(&report->thread_waits, report->r, &report->who->stacks, rec);
 	if (role && (role->effect == FXT_EFFECT_ALLOC || role->effect == FXT_EFFECT_REALLOC))
 		fxt_heap_stacks_see(&report->heap_stacks, report->r, rec);
 }
@@ -217,6 +220,7 @@ static void take_event(struct fxt_report *report, const struct fxt_record *rec)
 		take_call(report, rec, role, later);
 		break;
 	case FXT_EVENT_INSTANT:
+		fxt_closes_vfork(&report->closes, rec);
 		if (is_call(rec))
 			fxt_calls_take(&report->calls, fxt_symbol(report->r, &rec->category),
 				       fxt_symbol(report->r, &rec->name), 0);
@@ -333,6 +337,7 @@ static void take_descriptors(struct fxt_report *report, const struct fxt_record 
 
 		fxt_held_file(&report->held, rec, file, report->files.list[file].label);
 	}
+	fxt_closes_take(&report->closes, report->r, &report->who->stacks, rec, role);
 	if (role->family == FXT_FAMILY_FD)
 		fxt_no_wait_take(&report->no_wait, report->r, rec, role, &report->files);
 }
@@ -510,12 +515,14 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 	replay_ends(report);
 	fxt_held_finish(&report->held, report->who);
 	fxt_timeouts_finish(&report->timeouts);
-	fxt_lock_orders_finish(&report->lock_orders, r, &report->objects, &report->overview);
+	fxt_lock_orders_finish(&report->lock_orders, r, &report->objects, &report->who->stacks,
+			       &report->overview);
 	fxt_overview_rank(&report->overview);
 	fxt_overview_losers(&report->overview);
 	fxt_calls_sort(&report->calls, options->sort);
 	fxt_calls_sort(&report->agent, options->sort);
 	fxt_stack_sums_finish(&report->call_stacks);
+	fxt_thread_waits_finish(&report->thread_waits);
 	fxt_failures_sort(&report->failures);
 	fxt_left_out_sort(&report->left_out);
 	fxt_waits_sort(&report->waits);

@@ -26,6 +26,8 @@
 #include "tools/waits/repeats.h"
 #include "tools/waits/standstill.h"
 #include "tools/waits/timeouts.h"
+#include "tools/waits/closed_in_use.h"
+#include "tools/waits/thread_waits.h"
 #include "tools/waits/tracks.h"
 #include "tools/descriptors/fd_images.h"
 #include "tools/descriptors/fd_lifetimes.h"
@@ -428,6 +430,8 @@ struct fxt_report {
 	struct fxt_map makers;          /* thread -> innermost node of the stack that made it */
 	struct fxt_makers made;
 	struct fxt_repeats repeats;
+	struct fxt_thread_waits thread_waits;
+	struct fxt_closes_in_use closes;
 	struct fxt_failures failures;
 	struct fxt_stack_sums call_stacks;      /* of calls with a stack: times by fxt_call_key() */
 	struct fxt_stack_sums wait_stacks;      /* of waits with a stack: times by pid */

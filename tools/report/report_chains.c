@@ -172,6 +172,21 @@ static void tell(struct fxt_chains *c, struct fxt_chain_link *link)
 	}
 }
 
+/* Counts a wait of which all is known. */
+static void count_pair(struct fxt_chains *c, const struct fxt_chain_link *link)
+{
+	struct fxt_slot *s;
+	bool fresh;
+
+	if (link->is_join) {
+		fxt_map_put(&c->joined, link->waker, 0, &fresh);
+		return;
+	}
+	s = fxt_map_put(&c->pairs, link->thread, link->waker, &fresh);
+	s->value[0]++;
+	s->value[1] += waited_ns(link);
+}
+
 /* -- From waits to chains ------------------------------------------------------------------------------- */
 
 /* Returns the waker's last wait that ended during this one and is long enough to explain some of it; or
@@ -259,6 +274,7 @@ static void add_cause(struct fxt_chains *c, struct fxt_reader *r, uint32_t threa
 	link->holders = 1;
 	set_cause(c, r, link, cause);
 	if (t->recent[t->next]) {
+		count_pair(c, t->recent[t->next]);
 		if (!t->recent[t->next]->followers)
 			tell(c, t->recent[t->next]);
 		let_go(t->recent[t->next]);
@@ -351,6 +367,8 @@ void fxt_chains_finish(struct fxt_chains *c, struct fxt_reader *r, const struct 
 		for (unsigned k = 0; k < RECENT; k++) {
 			struct fxt_chain_link *link = c->threads[i].recent[k];
 
+			if (link)
+				count_pair(c, link);
 			if (link && !link->followers)
 				tell(c, link);
 			c->threads[i].recent[k] = NULL;
@@ -375,4 +393,6 @@ void fxt_chains_free(struct fxt_chains *c)
 	free(c->list);
 	free(c->threads);
 	fxt_map_free(&c->by_likeness);
+	fxt_map_free(&c->pairs);
+	fxt_map_free(&c->joined);
 }

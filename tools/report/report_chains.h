@@ -82,6 +82,9 @@ struct fxt_chains {
 	struct fxt_chain *list;         /* sorted: those that went on longest first */
 	size_t count, capacity;
 	struct fxt_map by_likeness;
+	/* Thread and waker -> how often the thread waited until this waker let it go on, and how long. Joins
+	 * are not among them: `joined` has the threads whose ends others waited for. */
+	struct fxt_map pairs, joined;
 	struct fxt_chain_thread *threads;
 	size_t thread_count, thread_capacity;
 	/* These belong to the caller. */

@@ -15,7 +15,8 @@
 #include "tools/printing/print.h"
 
 void fxt_lock_orders_finish(struct fxt_lock_orders *o, struct fxt_reader *r,
-			    const struct fxt_objects *objects, const struct fxt_overview *overview)
+			    const struct fxt_objects *objects, struct fxt_call_stacks *stacks,
+			    const struct fxt_overview *overview)
 {
 	/* Something is missing, and nobody says where: other writers do not count what they lose. */
 	if (overview->buffer_full && !overview->counters.used)
@@ -25,6 +26,7 @@ void fxt_lock_orders_finish(struct fxt_lock_orders *o, struct fxt_reader *r,
 	if (!o->places.used)
 		return;
 	o->replay.objects = objects;
+	o->replay.stacks_of_calls = stacks;
 	fxt_overview_gaps(overview, &o->replay.until_ns);
 	fxt_lock_replay(&o->replay, r, &o->places);
 	if (o->replay.places.renewals <= FXT_LOCK_RENEWALS_MAX)

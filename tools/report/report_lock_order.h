@@ -33,7 +33,8 @@ static inline void fxt_lock_orders_chunk(struct fxt_lock_orders *o)
 
 /* Finds the circles. All events have been taken, and `overview` is not finished yet. */
 void fxt_lock_orders_finish(struct fxt_lock_orders *o, struct fxt_reader *r,
-			    const struct fxt_objects *objects, const struct fxt_overview *overview);
+			    const struct fxt_objects *objects, struct fxt_call_stacks *stacks,
+			    const struct fxt_overview *overview);
 /* Prints the circles, about `top` lines. Times are counted from `since_ns`. */
 void fxt_lock_orders_print(const struct fxt_lock_orders *o, const struct fxt_reader *r, uint64_t since_ns,
 			   bool with_process, size_t top, FILE *out);

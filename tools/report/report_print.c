@@ -356,6 +356,8 @@ void fxt_report_free(struct fxt_report *report)
 	fxt_map_free(&report->makers);
 	fxt_makers_free(&report->made);
 	fxt_repeats_free(&report->repeats);
+	fxt_thread_waits_free(&report->thread_waits);
+	fxt_closes_free(&report->closes);
 	fxt_failures_free(&report->failures);
 	fxt_stack_sums_free(&report->call_stacks);
 	fxt_stack_sums_free(&report->wait_stacks);

@@ -63,6 +63,9 @@ enum { FXT_STANDING_LEAST_NS = 2000 };
 
 enum fxt_standing fxt_role_standing(const struct fxt_role *role);
 
+/* Returns how long the thread was off the processor in a finished call that may have waited. */
+uint64_t fxt_waited_ns(const struct fxt_record *rec);
+
 /* Roles by the symbol of an event's name. At the beginning all members are zero. */
 struct fxt_roles {
 	const struct fxt_role **by_symbol;
