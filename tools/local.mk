@@ -419,6 +419,16 @@ DUMP_FILES = \
 	tools/dump/dump_json.c \
 	tools/dump/dump_lines.c
 
+CRITICAL_FILES = \
+	tools/critical/critical.c \
+	tools/critical/critical.h \
+	tools/critical/critical_functions.c \
+	tools/critical/critical_graph.c \
+	tools/critical/critical_graph.h \
+	tools/critical/critical_path.c \
+	tools/critical/critical_replay.c \
+	tools/critical/critical_take.c
+
 WAITS_FILES = \
 	tools/waits/tracks.c \
 	tools/waits/tracks.h \
@@ -442,6 +452,8 @@ REPORT_FILES = \
 	tools/report/report_chains.c \
 	tools/report/report_chains.h \
 	tools/report/report_chains_print.c \
+	tools/report/report_critical.c \
+	tools/report/report_critical.h \
 	tools/report/report_chosen.c \
 	tools/report/report_contention.c \
 	tools/report/report_contention_print.c \
@@ -510,7 +522,7 @@ TOP_FILES = \
 TOOLS_SOURCES = $(COMMON_FILES) $(READING_FILES) $(PRINTING_FILES) $(ANALYSIS_FILES) $(DESCRIPTORS_FILES) \
 	$(LOCKS_FILES) $(PROGRAMS_FILES) $(CALLERS_FILES) $(STACKS_FILES) $(PERFETTO_FILES) $(NARROW_FILES) \
 	$(JOIN_FILES) \
-	$(WITNESS_FILES) $(WAITS_FILES) $(EXPORT_FILES) \
+	$(WITNESS_FILES) $(WAITS_FILES) $(CRITICAL_FILES) $(EXPORT_FILES) \
 	$(RECORD_FILES) $(ARCHIVE_FILES) $(MANAGER_FILES) \
 	$(IMPORT_FILES) $(CHECK_FILES) $(DUMP_FILES) $(REPORT_FILES) $(FINDINGS_FILES) \
 	$(TOP_FILES)

@@ -41,6 +41,7 @@
 #include "tools/reading/reader.h"
 #include "report_budget.h"
 #include "report_chains.h"
+#include "report_critical.h"
 #include "report_descriptors.h"
 #include "report_leaks.h"
 #include "tools/analysis/left_out.h"
@@ -433,6 +434,7 @@ struct fxt_report {
 	struct fxt_flights flights;
 	struct fxt_kept_times kept;
 	struct fxt_chains chains;
+	struct fxt_critical critical;
 	struct fxt_no_wait no_wait;
 	struct fxt_blocked_threads blocked;
 	struct fxt_processor_time processor;
