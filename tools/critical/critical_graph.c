@@ -245,7 +245,7 @@ static uint32_t node_of(const struct fxt_critical_graph *g, const struct fxt_gra
 
 	if (last && last->end_ns == a->at_ns && last->start_ns < a->woken_ns)
 		return (uint32_t)(last - g->nodes);
-	if (next && next->start_ns <= a->at_ns && next->start_ns < a->woken_ns)
+	if (next && next->start_ns < a->woken_ns)
 		return (uint32_t)(next - g->nodes);
 	for (size_t i = 1; i <= LOOKED_AT && i <= ended; i++) {
 		const struct fxt_graph_node *n = &g->nodes[t->nodes + ended - i];
@@ -257,7 +257,7 @@ static uint32_t node_of(const struct fxt_critical_graph *g, const struct fxt_gra
 	}
 	if (last && last->end_ns == a->at_ns)
 		return (uint32_t)(last - g->nodes);
-	return next && next->start_ns <= a->at_ns ? (uint32_t)(next - g->nodes) : FXT_GRAPH_NONE;
+	return next && next->start_ns < a->at_ns ? (uint32_t)(next - g->nodes) : FXT_GRAPH_NONE;
 }
 
 /* Whoever comes last to a barrier lets the others go on, and has waited for each of them, too. */
@@ -325,7 +325,7 @@ static int by_arrows_node(const void *a, const void *b)
 	return x->node != y->node ? (x->node < y->node ? -1 : 1) : by_time(a, b);
 }
 
-/* A wait that is shorter than this and that nobody ended was a thread that ran, or was preempted. */
+/* A call that is shorter than this and that nobody ended was a thread that ran, or was preempted. */
 enum { SHORT_NS = 20000 };
 
 static void hand_arrows_out(struct fxt_critical_graph *g)
@@ -342,12 +342,13 @@ static void hand_arrows_out(struct fxt_critical_graph *g)
 		    g->arrows[i].woken_ns <= g->threads[n->thread].first_ns)
 			n->is_begin = true;
 	}
-	/* Nor did a thread wait for what had come before. */
+	/* Nor did a thread wait for another one that had come before. */
 	for (size_t i = 0; i < g->node_count; i++) {
 		struct fxt_graph_node *n = &g->nodes[i];
+		bool is_short = n->end_ns - n->start_ns < SHORT_NS && !n->is_sleep;
 
-		if ((n->standing == FXT_GRAPH_WAITS || n->standing == FXT_GRAPH_MEETS) &&
-		    (n->arrow_count || n->end_ns - n->start_ns < SHORT_NS) && !fxt_graph_waker(g, n))
+		if (!fxt_graph_waker(g, n) &&
+		    (is_short || (n->arrow_count && n->standing != FXT_GRAPH_TAKES)))
 			n->standing = FXT_GRAPH_RUNS;
 	}
 }

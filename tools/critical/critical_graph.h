@@ -40,6 +40,7 @@ struct fxt_graph_node {
 	uint32_t start_sample, end_sample;
 	uint8_t standing;               /* enum fxt_graph_standing */
 	bool is_poll;                   /* it waits for any of several descriptors */
+	bool is_sleep;                  /* it waits for nothing but the time */
 	bool is_begin;                  /* the thread began with it: its arrow leads from who made the thread */
 };
 

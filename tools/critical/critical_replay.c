@@ -187,7 +187,9 @@ static double end_of(struct replay *p, const struct fxt_graph_node *n, double st
 		bool is_free = p->thread_masks[n->thread] & p->bit;
 
 		/* From the wakeup until the thread ran, time passes only if it has waited. */
-		return woken > start ? woken + (is_free ? 0 : (double)(n->end_ns - waker->woken_ns)) : start;
+		if (woken <= start && !n->is_begin)
+			return start;
+		return woken + (is_free ? 0 : (double)(n->end_ns - waker->woken_ns));
 	}
 	if ((n->standing == FXT_GRAPH_WAITS || n->standing == FXT_GRAPH_MEETS) && p->how == AS_LATE)
 		end = since(p, n->end_ns);

@@ -14,9 +14,6 @@
 /* What a call without a descriptor is to the graph. */
 enum { NOT_ASKED, ORDINARY, SLEEPS, POLLS, FOR_SOMEBODY };
 
-/* In a call about a descriptor that is shorter than this and says nothing of it, the thread ran. */
-enum { SHORT_NS = 20000 };
-
 static struct fxt_critical_graph *graph_of(struct fxt_critical *c)
 {
 	if (!c->graph) {
@@ -157,6 +154,7 @@ void fxt_critical_call(struct fxt_critical *c, struct fxt_reader *r, const struc
 		return;
 	kind = kind_of(g, r, rec);
 	n.is_poll = kind == POLLS;
+	n.is_sleep = kind == SLEEPS;
 	n.standing = FXT_GRAPH_TAKES;
 	if (role && role->family == FXT_FAMILY_WAIT)
 		n.standing = strcmp(role->kind, "barrier") == 0 ? FXT_GRAPH_MEETS : FXT_GRAPH_WAITS;
@@ -164,8 +162,7 @@ void fxt_critical_call(struct fxt_critical *c, struct fxt_reader *r, const struc
 		n.standing = FXT_GRAPH_WAITS;
 	if (n.standing == FXT_GRAPH_WAITS && ran_out(rec, n.is_poll))
 		n.standing = FXT_GRAPH_TAKES;
-	if (waited_ns < length_ns / 2 ||
-	    (n.standing == FXT_GRAPH_TAKES && length_ns < SHORT_NS && kind != SLEEPS))
+	if (waited_ns < length_ns / 2)
 		n.standing = FXT_GRAPH_RUNS;
 	n.thing = thing_of(c, r, objects, rec, role, file);
 	n.frame = fxt_call_stack_of(stacks, rec);
