@@ -6,8 +6,8 @@
  *
  * Where nobody is known to have ended a wait, three replays differ. One takes it to last as long as it did.
  * One ends it when it ended, which nothing makes earlier: then as little is won as can be. One ends it so
- * much earlier as the thing took any time up to then: nothing that others did can have come earlier than by
- * that, so as much is won as can be.
+ * much earlier as the thing, and wakeups, took any time up to then: nothing that others did can have come
+ * earlier than by that, so as much is won as can be.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -105,6 +105,28 @@ static double taken_of(const struct replay *p, uint32_t thread, uint64_t from_ns
 	return taken > 0 ? taken : 0;
 }
 
+/* Notes when the thing took time while a thread ran. */
+static void note_run(struct replay *p, uint32_t thread, uint64_t from_ns, uint32_t sample, uint64_t to_ns)
+{
+	const struct fxt_graph_thread *t = &p->g->threads[thread];
+	const struct fxt_graph_sample *samples = p->g->samples;
+
+	if (p->thread_masks[thread] & p->bit) {
+		note(p, from_ns, to_ns, (double)(to_ns - from_ns));
+		return;
+	}
+	for (; sample != FXT_GRAPH_NONE && sample < t->samples + t->sample_count && from_ns < to_ns; sample++) {
+		bool is_last = sample + 1 == t->samples + t->sample_count;
+		uint64_t until_ns = is_last || samples[sample + 1].ns > to_ns ? to_ns : samples[sample + 1].ns;
+
+		if (until_ns <= from_ns)
+			continue;
+		if (p->sample_masks[sample] & p->bit)
+			note(p, from_ns, until_ns, (double)(until_ns - from_ns));
+		from_ns = until_ns;
+	}
+}
+
 /* Returns when the thread comes to a moment in which it runs, after a node or after its begin. */
 static double come_to(struct replay *p, uint32_t thread, uint32_t before, uint64_t ns, uint32_t sample,
 		      bool is_noted)
@@ -112,7 +134,7 @@ static double come_to(struct replay *p, uint32_t thread, uint32_t before, uint64
 	const struct fxt_graph_thread *t = &p->g->threads[thread];
 	uint64_t from_ns = t->is_known ? t->first_ns : ns;
 	uint32_t from_sample;
-	double at, taken;
+	double at;
 
 	if (before != FXT_GRAPH_NONE) {
 		from_ns = p->g->nodes[before].end_ns;
@@ -129,10 +151,9 @@ static double come_to(struct replay *p, uint32_t thread, uint32_t before, uint64
 		from_ns = p->g->begin_ns;
 	if (ns <= from_ns)
 		return at;
-	taken = taken_of(p, thread, from_ns, from_sample, ns, sample);
-	if (is_noted)
-		note(p, from_ns, ns, taken);
-	return at + (double)(ns - from_ns) - taken;
+	if (is_noted && p->how == AS_LONG)
+		note_run(p, thread, from_ns, from_sample, ns);
+	return at + (double)(ns - from_ns) - taken_of(p, thread, from_ns, from_sample, ns, sample);
 }
 
 /* Returns how long a node's thread is in it by itself. */
@@ -150,6 +171,7 @@ static double length_of(struct replay *p, const struct fxt_graph_node *n, uint64
 	else if (n->frame != FXT_NO_FRAME && n->standing == FXT_GRAPH_TAKES &&
 		 (s = fxt_map_find(&p->masks, n->frame, 0)) && (s->value[0] & p->bit))
 		taken = length;
+	/* What ran is noted a little too early or too late. */
 	if (to_ns == n->end_ns)
 		note(p, n->start_ns, to_ns, taken);
 	return length - taken;
@@ -186,7 +208,9 @@ static double end_of(struct replay *p, const struct fxt_graph_node *n, double st
 	if (waker) {
 		bool is_free = p->thread_masks[n->thread] & p->bit;
 
-		/* From the wakeup until the thread ran, time passes only if it has waited. */
+		/* From the wakeup until the thread ran, time passes only if it has waited. So this may be won
+		 * besides. */
+		note(p, waker->woken_ns, n->end_ns, (double)(n->end_ns - waker->woken_ns));
 		if (woken <= start && !n->is_begin)
 			return start;
 		return woken + (is_free ? 0 : (double)(n->end_ns - waker->woken_ns));
@@ -199,6 +223,15 @@ static double end_of(struct replay *p, const struct fxt_graph_node *n, double st
 		end = start + length_of(p, n, n->end_ns);
 	end = end > start ? end : start;
 	return end > woken ? end : woken;
+}
+
+/* Returns when a thread comes to its end. */
+static double come_to_end(struct replay *p, uint32_t thread)
+{
+	const struct fxt_graph_thread *t = &p->g->threads[thread];
+	uint32_t last = t->node_count ? (uint32_t)(t->nodes + t->node_count - 1) : FXT_GRAPH_NONE;
+
+	return come_to(p, thread, last, t->last_ns, fxt_graph_sample_at(p->g, thread, t->last_ns), true);
 }
 
 /* Returns how long the run takes. */
@@ -218,14 +251,14 @@ static double run(struct replay *p, enum how how)
 		p->ends[place] = end_of(p, n, start);
 	}
 	for (size_t i = 0; i < g->last_count; i++) {
-		uint32_t thread = g->last_threads[i];
-		const struct fxt_graph_thread *t = &g->threads[thread];
-		uint32_t before = t->node_count ? (uint32_t)(t->nodes + t->node_count - 1) : FXT_GRAPH_NONE;
-		double end = come_to(p, thread, before, t->last_ns,
-				     fxt_graph_sample_at(g, thread, t->last_ns), true);
+		double end = come_to_end(p, g->last_threads[i]);
 
 		last = end > last ? end : last;
 	}
+	/* What others did to their ends is noted, too. */
+	for (uint32_t i = 0; how == AS_LONG && i < g->thread_count; i++)
+		if (g->threads[i].is_known)
+			come_to_end(p, i);
 	return last < (double)p->c->run_ns ? last : (double)p->c->run_ns;
 }
 
