@@ -422,10 +422,10 @@ DUMP_FILES = \
 CRITICAL_FILES = \
 	tools/critical/critical.c \
 	tools/critical/critical.h \
-	tools/critical/critical_functions.c \
 	tools/critical/critical_graph.c \
 	tools/critical/critical_graph.h \
 	tools/critical/critical_path.c \
+	tools/critical/critical_print.c \
 	tools/critical/critical_replay.c \
 	tools/critical/critical_take.c
 
@@ -453,7 +453,6 @@ REPORT_FILES = \
 	tools/report/report_chains.h \
 	tools/report/report_chains_print.c \
 	tools/report/report_critical.c \
-	tools/report/report_critical.h \
 	tools/report/report_chosen.c \
 	tools/report/report_contention.c \
 	tools/report/report_contention_print.c \

@@ -68,7 +68,7 @@ static void run_all(int count, void *(*function)(void *))
 		pthread_join(threads[i], NULL);
 }
 
-/* -- A lock that all threads need; repaired, each has its own ----------------------------------------- */
+/* -- A lock that all threads need; repaired, each has its own --------------------------------------- */
 
 static pthread_mutex_t locks[4] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
 				   PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
@@ -91,7 +91,7 @@ static void lock(void)
 	run_all(spins ? 2 : 4, lock_worker);
 }
 
-/* -- A semaphore with one unit; repaired, it has enough ------------------------------------------------ */
+/* -- A semaphore with one unit; repaired, it has enough --------------------------------------------- */
 
 static sem_t units;
 
@@ -113,7 +113,7 @@ static void semaphore(void)
 	run_all(spins ? 2 : 4, semaphore_worker);
 }
 
-/* -- A pipe from a slow process ------------------------------------------------------------------------ */
+/* -- A pipe from a slow process --------------------------------------------------------------------- */
 
 static void pipeline(void)
 {
@@ -141,7 +141,7 @@ static void pipeline(void)
 	waitpid(child, NULL, 0);
 }
 
-/* -- A child process that is waited for ---------------------------------------------------------------- */
+/* -- A child process that is waited for ------------------------------------------------------------- */
 
 static void subprocess(void)
 {
@@ -160,7 +160,7 @@ static void subprocess(void)
 	other(40);
 }
 
-/* -- A file that is synced again and again ---------------------------------------------------------------- */
+/* -- A file that is synced again and again ---------------------------------------------------------- */
 
 static void syncing(void)
 {
@@ -179,7 +179,7 @@ static void syncing(void)
 	other(20);
 }
 
-/* -- One worker that has more to do than the others ------------------------------------------------------ */
+/* -- One worker that has more to do than the others ------------------------------------------------- */
 
 static void *pool_worker(void *number)
 {
@@ -197,7 +197,7 @@ static void worker(void)
 	usual(30);
 }
 
-/* -- A condition that is late ---------------------------------------------------------------------------- */
+/* -- A condition that is late ----------------------------------------------------------------------- */
 
 static pthread_mutex_t ready_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t ready_condition = PTHREAD_COND_INITIALIZER;
@@ -229,7 +229,7 @@ static void condition(void)
 	pthread_join(thread, NULL);
 }
 
-/* -- A peer that answers slowly -------------------------------------------------------------------------- */
+/* -- A peer that answers slowly --------------------------------------------------------------------- */
 
 static void serve(int listener)
 {
@@ -272,7 +272,7 @@ static void peer(void)
 	waitpid(child, NULL, 0);
 }
 
-/* -- Phases whose threads are joined ---------------------------------------------------------------------- */
+/* -- Phases whose threads are joined ---------------------------------------------------------------- */
 
 static void *first_phase(void *number)
 {
@@ -295,7 +295,7 @@ static void phases(void)
 	run_all(2, second_phase);
 }
 
-/* -- Sleeps between requests -------------------------------------------------------------------------------- */
+/* -- Sleeps between requests ------------------------------------------------------------------------ */
 
 __attribute__((noipa)) static void pause_a_little(void)
 {

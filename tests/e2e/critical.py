@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Compares the critical path of the report with a model that runs programs.
 
-    critical.py exact NUMBER    draws so many programs, writes the trace that each would leave, and compares the
-                                shares of the path, and what the run would take without a thing, with what the
-                                program takes when it is run again without it: all figures are equal
+    critical.py exact NUMBER    draws so many programs, writes the trace that each would leave, and compares
+                                the shares of the path, and what the run would take without a thing, with what
+                                the program takes when it is run again without it: all figures are equal
     critical.py bounds NUMBER   the same of programs with waits that nobody is known to have ended: what the
                                 program takes lies between the bounds
     critical.py phases NUMBER   a phase of one thread, and one of eight: shares that are known beforehand
@@ -79,7 +79,9 @@ class Trace:
 
     def frame(self, number, parent, name):
         n, raw = self.inline(name)
-        args = {"type": "frame", "module": "/bin/app", **({"parent": parent} if parent else {}), "offset": number}
+        args = {"type": "frame", "module": "/bin/app", "offset": number}
+        if parent:
+            args["parent"] = parent
         self.record(6, 1 << 16 | n << 24 | len(args) << 40,
                     struct.pack("<Q", number) + raw + self.arguments(args))
 
@@ -145,13 +147,14 @@ class Program:
         return m
 
     def add(self, t, what, **step):
-        self.steps[t].append({"what": what, "latency": self.draw.randrange(self.least_latency, LATENCY), **step})
+        latency = self.draw.randrange(self.least_latency, LATENCY)
+        self.steps[t].append({"what": what, "latency": latency, **step})
         return t, len(self.steps[t]) - 1
 
 
 class Run:
-    """Runs a program, and without the steps that `is_free` says. `first` is the run that is run again: a thread
-    that had to wait then takes its time to wake up, and others do not."""
+    """Runs a program, and without the steps that `is_free` says. `first` is the run that is run again: who
+    had to wait then takes its time to wake up, and others do not."""
 
     def __init__(self, program, is_free=lambda t, step: False, first=None, free_lock=None):
         self.program, self.is_free, self.first, self.free_lock = program, is_free, first, free_lock
@@ -494,7 +497,8 @@ def phases(count, draw):
     """One thread computes, then eight do, and then the first one again."""
     for _ in range(count):
         program = Program.__new__(Program)
-        program.draw, program.stacks, program.least_latency = draw, [("main", "alone"), ("main", "each")], 3000
+        program.draw, program.least_latency = draw, 3000
+        program.stacks = [("main", "alone"), ("main", "each")]
         program.steps, program.pids = [[] for _ in range(9)], [100] * 9
         parts = [draw.randrange(1, 100) for _ in range(3)]
         alone, together, last = (part * 1000000 for part in parts)

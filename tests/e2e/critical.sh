@@ -1,7 +1,7 @@
 #!/bin/bash
-# The critical path of a run, and what the run would take without a thing. Programs that are drawn at random are
-# run by a model (critical.py), and ten real ones are repaired (tests/apps/repairable.c): they wait for as long
-# as it says there, so the share of the run that the repair wins is known beforehand.
+# The critical path of a run, and what the run would take without a thing. Programs that are drawn at random
+# are run by a model (critical.py), and ten real ones could be repaired (tests/apps/repairable.c): they wait
+# for as long as it says there, so the share of the run that the repair wins is known beforehand.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
@@ -14,7 +14,8 @@ done
 
 # case, kind and name of what is repaired, and the per mille of the run that this wins
 while read -r case kind name wins; do
-	"$FXT" record -q -o "$case.fxt" -- "$apps/repairable" "$case" wait slow >out 2>err || fail "$case: $(cat err)"
+	"$FXT" record -q -o "$case.fxt" -- "$apps/repairable" "$case" wait slow >out 2>err ||
+		fail "$case: $(cat err)"
 	valid "$case.fxt"
 	python3 "$abs_top_srcdir/tests/e2e/critical.py" wins "$case.fxt" "$kind" "$name" "$wins" >said 2>&1 ||
 		fail "$case: $(cat said)"

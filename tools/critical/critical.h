@@ -1,11 +1,12 @@
-/* The critical path of a run: for how much of its wall time it was in a function or waited for a lock, a file,
- * a peer or a program, and how long the run would have taken if that had taken no time. docs/critical-path.md
- * has the model.
+/* The critical path of a run: for how much of its wall time it was in a function or waited for a lock, a
+ * file, a peer or a program, and how long the run would have taken if that had taken no time.
+ * docs/critical-path.md has the model.
  *
  * The report hands in what it reads, in any order: finished calls, arrows, joins, samples. Then
- * fxt_critical_finish() makes a graph of it (critical_graph.h), walks it back from the end of the run (critical_path.c), and
- * replays it with one thing after the other taking no time (critical_replay.c). Memory is bounded: where a trace has
- * more calls than the graph has room for, the shorter ones become part of what their thread did around them.
+ * fxt_critical_finish() makes a graph of it (critical_graph.h), walks it back from the end of the run
+ * (critical_path.c), and replays it with one thing after the other taking no time (critical_replay.c). Memory
+ * is bounded: where a trace has more calls than the graph has room for, the shorter ones become part of what
+ * their threads did around them.
  */
 #ifndef FXT_TOOLS_CRITICAL_H
 #define FXT_TOOLS_CRITICAL_H
@@ -42,7 +43,7 @@ struct fxt_critical_thing {
 	/* How long the run would have taken if this had taken no time: as it is taken for, and at most and at
 	 * least where the trace does not say who ended waits. */
 	uint64_t run_ns, run_most_ns, run_least_ns;
-	/* It and another function, which it called, were on the path together for nearly all of their time. */
+	/* Nearly all that it and another function did on the path was that it called the other one. */
 	bool is_passed;
 	bool is_signal;                 /* a lock's: it is a condition, a barrier, or a semaphore as one */
 };
@@ -98,6 +99,15 @@ void fxt_critical_sample(struct fxt_critical *c, struct fxt_call_stacks *stacks,
 /* Makes the list. The run began at first_ns. `lives` are all threads that have one. */
 void fxt_critical_finish(struct fxt_critical *c, struct fxt_reader *r, struct fxt_who *who,
 			 const struct fxt_critical_life *lives, size_t count, uint64_t first_ns);
+/* Returns the thing's name, in at most `columns` characters. The caller frees it. */
+char *fxt_critical_name(const struct fxt_critical_thing *x, const struct fxt_reader *r, struct fxt_who *who,
+			size_t columns);
+/* Prints a section, if a path is known and there is something that would win a fiftieth of the run. */
+void fxt_critical_print(const struct fxt_critical *c, const struct fxt_reader *r, struct fxt_who *who,
+			size_t top, FILE *out);
+struct fxt_json;
+/* Prints a member `critical_path`: an object, or null if no path is known. */
+void fxt_critical_json(const struct fxt_critical *c, struct fxt_json *j, const struct fxt_reader *r);
 void fxt_critical_free(struct fxt_critical *c);
 
 #endif

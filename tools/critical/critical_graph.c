@@ -100,8 +100,8 @@ static void take_lives(struct fxt_critical_graph *g, const struct fxt_critical_l
 }
 
 /* Finds the threads that processes ended with, and the last of these. What a process does last its first
- * thread does. One that was in a call when it ended was killed, and did not make the run longer. Returns false
- * if there is none. */
+ * thread does. One that was in a call when it ended was killed, and did not make the run longer. Returns
+ * false if there is none. */
 static bool find_ends(struct fxt_critical_graph *g, const struct fxt_reader *r)
 {
 	struct fxt_map by_pid = {0};

@@ -1,7 +1,8 @@
 /* The graph of waits that the critical path is found in. Only the files of tools/critical/ include this.
  *
- * A node is a call that took its time, on its thread, or a moment of no length in which an arrow ends. Between
- * nodes a thread runs. An arrow says that its node did not end before another thread had come to some moment.
+ * A node is a call that took its time, on its thread, or a moment of no length in which an arrow ends.
+ * Between nodes a thread runs. An arrow says that its node did not end before another thread had come to some
+ * moment.
  *
  *    thread A  ----run----[ node: sleep ]--------run--------+----------->
  *                                                            \ arrow: from woken_ns of A
@@ -41,7 +42,7 @@ struct fxt_graph_node {
 	uint8_t standing;               /* enum fxt_graph_standing */
 	bool is_poll;                   /* it waits for any of several descriptors */
 	bool is_sleep;                  /* it waits for nothing but the time */
-	bool is_begin;                  /* the thread began with it: its arrow leads from who made the thread */
+	bool is_begin;                  /* the thread began with it, made by the waker of its arrow */
 };
 
 struct fxt_graph_arrow {
@@ -128,8 +129,6 @@ const struct fxt_graph_arrow *fxt_graph_waker(const struct fxt_critical_graph *g
 /* Finds out for how long the path was in what, from the end of the run to its beginning (critical_path.c). */
 void fxt_critical_walk(struct fxt_critical *c, struct fxt_reader *r, struct fxt_who *who);
 
-/* -- Functions (critical_functions.c) ---------------------------------------------------------------------- */
-
 /* So many functions of a stack count, from the innermost on. */
 enum { FXT_CRITICAL_DEPTH = 128 };
 
@@ -138,7 +137,7 @@ enum { FXT_CRITICAL_DEPTH = 128 };
  * thread did, which nobody can take away. */
 size_t fxt_critical_functions(struct fxt_critical *c, struct fxt_who *who, uint32_t frame, uint32_t *list);
 
-/* -- What a change would win (critical_replay.c) ----------------------------------------------------------- */
+/* -- What a change would win (critical_replay.c) -------------------------------------------------- */
 
 enum { FXT_CRITICAL_TRIED = 32 };
 

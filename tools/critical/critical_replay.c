@@ -1,8 +1,8 @@
 /* Replays the graph of waits with one thing after the other taking no time. See critical_graph.h.
  *
- * A replay gives each node a new end. A thread runs for as long as it ran, without what the thing took of that;
- * what the world outside takes it takes again; and whoever was let go on by another thread goes on when that
- * one has come to the same moment. So the threads that were not on the path bound what can be won.
+ * A replay gives each node a new end. A thread runs for as long as it ran, without what the thing took of
+ * that; what the world outside takes it takes again; and whoever was let go on by another thread goes on when
+ * that one has come to the same moment. So the threads that were not on the path bound what can be won.
  *
  * Where nobody is known to have ended a wait, three replays differ. One takes it to last as long as it did.
  * One ends it when it ended, which nothing makes earlier: then as little is won as can be. One ends it so
@@ -26,7 +26,7 @@ enum { PARTS = 1024 };
 struct replay {
 	struct fxt_critical *c;
 	const struct fxt_critical_graph *g;
-	struct fxt_map masks;           /* node of a stack -> the things that have a function on it, a bit each */
+	struct fxt_map masks;           /* node of a stack -> the things with a function on it, a bit each */
 	uint32_t *sample_masks;         /* by sample */
 	uint32_t *thread_masks;         /* by thread: its program */
 	double *taken;                  /* by sample: what the thing took until its time begins */
@@ -110,15 +110,17 @@ static void note_run(struct replay *p, uint32_t thread, uint64_t from_ns, uint32
 {
 	const struct fxt_graph_thread *t = &p->g->threads[thread];
 	const struct fxt_graph_sample *samples = p->g->samples;
+	const size_t end = t->samples + t->sample_count;
 
 	if (p->thread_masks[thread] & p->bit) {
 		note(p, from_ns, to_ns, (double)(to_ns - from_ns));
 		return;
 	}
-	for (; sample != FXT_GRAPH_NONE && sample < t->samples + t->sample_count && from_ns < to_ns; sample++) {
-		bool is_last = sample + 1 == t->samples + t->sample_count;
-		uint64_t until_ns = is_last || samples[sample + 1].ns > to_ns ? to_ns : samples[sample + 1].ns;
+	for (; sample != FXT_GRAPH_NONE && sample < end && from_ns < to_ns; sample++) {
+		uint64_t until_ns = to_ns;
 
+		if (sample + 1 < end && samples[sample + 1].ns < to_ns)
+			until_ns = samples[sample + 1].ns;
 		if (until_ns <= from_ns)
 			continue;
 		if (p->sample_masks[sample] & p->bit)
@@ -245,9 +247,10 @@ static double run(struct replay *p, enum how how)
 		uint32_t place = g->order[i];
 		const struct fxt_graph_node *n = &g->nodes[place];
 		uint32_t before = place > g->threads[n->thread].nodes ? place - 1 : FXT_GRAPH_NONE;
-		double start = n->is_begin ? 0
-					   : come_to(p, n->thread, before, n->start_ns, n->start_sample, true);
+		double start = 0;
 
+		if (!n->is_begin)
+			start = come_to(p, n->thread, before, n->start_ns, n->start_sample, true);
 		p->ends[place] = end_of(p, n, start);
 	}
 	for (size_t i = 0; i < g->last_count; i++) {

@@ -22,6 +22,7 @@
 #include "tools/analysis/gaps.h"
 #include "tools/analysis/process_ends.h"
 #include "tools/waits/repeats.h"
+#include "tools/critical/critical.h"
 #include "tools/waits/tracks.h"
 #include "tools/descriptors/fd_images.h"
 #include "tools/descriptors/fd_lifetimes.h"
@@ -41,7 +42,6 @@
 #include "tools/reading/reader.h"
 #include "report_budget.h"
 #include "report_chains.h"
-#include "report_critical.h"
 #include "report_descriptors.h"
 #include "report_leaks.h"
 #include "tools/analysis/left_out.h"
@@ -456,6 +456,9 @@ struct fxt_report {
  * fxt_report_free(). */
 void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 		     const struct fxt_report_options *options);
+/* Makes the section on the critical path. Threads are finished, and files are not sorted yet
+ * (report_critical.c). */
+void fxt_report_critical(struct fxt_report *report);
 /* Returns whether events of the category are to be told of. */
 bool fxt_report_wants(struct fxt_report *report, const struct fxt_text *category);
 
