@@ -484,6 +484,7 @@ REPORT_FILES = \
 FINDINGS_FILES = \
 	tools/findings/find_calls.c \
 	tools/findings/find_contention.c \
+	tools/findings/find_critical_path.c \
 	tools/findings/find_deadlock.c \
 	tools/findings/find_ends.c \
 	tools/findings/find_failing_call.c \

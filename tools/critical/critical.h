@@ -45,6 +45,10 @@ struct fxt_critical_thing {
 	uint64_t run_ns, run_most_ns, run_least_ns;
 	/* Nearly all that it and another function did on the path was that it called the other one. */
 	bool is_passed;
+	/* Of a function: the innermost function of its stacks that had most of its time, which may be itself,
+	 * by its key and module; and that time. */
+	uint64_t inner_key, inner_ns;
+	uint32_t inner_module;
 	bool is_signal;                 /* a lock's: it is a condition, a barrier, or a semaphore as one */
 };
 
@@ -71,6 +75,7 @@ struct fxt_critical {
 	uint64_t least_ns;              /* calls shorter than this count as what was done around them */
 	uint32_t last_thread;           /* the path's last one */
 	bool is_known;                  /* there is a path */
+	bool lacks_events;              /* set by the report: records were lost, filtered or overwritten */
 	bool has_bounds;                /* run_most_ns and run_least_ns may differ from run_ns */
 };
 

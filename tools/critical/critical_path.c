@@ -178,9 +178,10 @@ size_t fxt_critical_functions(struct fxt_critical *c, struct fxt_who *who, uint3
 	return count > 1 ? count - 1 : count;
 }
 
-/* Adds a part of the path to all functions of a stack, and to pairs of a function and whom it called. */
-static void add_stack(struct fxt_critical *c, struct fxt_who *who, struct fxt_map *pairs, uint32_t frame,
-		      uint64_t ns)
+/* Adds a part of the path to all functions of a stack, to pairs of a function and whom it called, and to
+ * pairs of a function and the innermost one. */
+static void add_stack(struct fxt_critical *c, struct fxt_who *who, struct fxt_map *pairs,
+		      struct fxt_map *inner, uint32_t frame, uint64_t ns)
 {
 	uint32_t list[FXT_CRITICAL_DEPTH];
 	size_t count = fxt_critical_functions(c, who, frame, list);
@@ -188,6 +189,7 @@ static void add_stack(struct fxt_critical *c, struct fxt_who *who, struct fxt_ma
 
 	for (size_t i = 0; i < count; i++) {
 		c->things[list[i]].in_ns += ns;
+		fxt_map_put(inner, list[i], list[0], &fresh)->value[0] += ns;
 		if (i)
 			fxt_map_put(pairs, list[i], list[i - 1], &fresh)->value[0] += ns;
 	}
@@ -197,7 +199,7 @@ static void add_stack(struct fxt_critical *c, struct fxt_who *who, struct fxt_ma
  * nothing that the other one does not. */
 static void add_functions(struct walk *w, struct fxt_who *who)
 {
-	struct fxt_map pairs = {0};
+	struct fxt_map pairs = {0}, inner = {0};
 	bool fresh;
 
 	for (size_t i = 0; i < w->g->sample_count; i++) {
@@ -210,14 +212,24 @@ static void add_functions(struct walk *w, struct fxt_who *who)
 	}
 	for (const struct fxt_slot *s = fxt_map_next(&w->by_frame, NULL); s;
 	     s = fxt_map_next(&w->by_frame, s))
-		add_stack(w->c, who, &pairs, (uint32_t)s->a, s->value[0]);
+		add_stack(w->c, who, &pairs, &inner, (uint32_t)s->a, s->value[0]);
 	for (const struct fxt_slot *s = fxt_map_next(&pairs, NULL); s; s = fxt_map_next(&pairs, s)) {
 		struct fxt_critical_thing *caller = &w->c->things[s->a], *called = &w->c->things[s->b];
 
 		caller->is_passed |=
 			s->value[0] >= caller->in_ns / 10 * 9 && s->value[0] >= called->in_ns / 10 * 9;
 	}
+	for (const struct fxt_slot *s = fxt_map_next(&inner, NULL); s; s = fxt_map_next(&inner, s)) {
+		struct fxt_critical_thing *function = &w->c->things[s->a];
+
+		if (s->value[0] <= function->inner_ns)
+			continue;
+		function->inner_ns = s->value[0];
+		function->inner_key = w->c->things[s->b].key;
+		function->inner_module = w->c->things[s->b].module;
+	}
 	fxt_map_free(&pairs);
+	fxt_map_free(&inner);
 }
 
 void fxt_critical_walk(struct fxt_critical *c, struct fxt_reader *r, struct fxt_who *who)

@@ -86,6 +86,8 @@ void fxt_critical_print(const struct fxt_critical *c, const struct fxt_reader *r
 		free(name);
 	}
 	fxt_put_more(out, count, top);
+	if (c->lacks_events)
+		fputs("  events are missing, so threads may have waited for others than is known\n", out);
 	if (other_ns >= c->run_ns / 50)
 		fprintf(out,
 			"  of the path: %s until woken threads ran, %s that no sample tells of,\n"
@@ -133,6 +135,7 @@ void fxt_critical_json(const struct fxt_critical *c, struct fxt_json *j, const s
 	fxt_json_u64(j, "unsampled_ns", c->unsampled_ns);
 	fxt_json_u64(j, "unknown_ns", c->unknown_ns);
 	fxt_json_u64(j, "least_ns", c->least_ns);
+	fxt_json_bool(j, "lacks_events", c->lacks_events);
 	fxt_json_array(j, "without");
 	for (size_t i = 0; i < c->count; i++)
 		put_thing(j, r, &c->things[i]);

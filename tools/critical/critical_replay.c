@@ -33,6 +33,7 @@ struct replay {
 	double *ends;                   /* by node: its new end, since the begin of the run */
 	/* What the thing took in each part of the run; and once that is known, up to its end. */
 	double parts[PARTS];
+	double rates[PARTS];            /* by how much more of a part it took than of the one before it */
 	double part_ns;
 	/* the thing that takes no time, and its bit */
 	uint32_t thing, bit;
@@ -44,30 +45,38 @@ static double since(const struct replay *p, uint64_t ns)
 	return ns > p->g->begin_ns ? (double)(ns - p->g->begin_ns) : 0;
 }
 
-/* Notes when the thing took time. */
+/* Notes that of the time from one moment to another the thing took so much, and no more at one end of it than
+ * at the other. */
 static void note(struct replay *p, uint64_t from_ns, uint64_t to_ns, double ns)
 {
-	double from = since(p, from_ns), to = since(p, to_ns), length = to - from;
-	size_t part = (size_t)(from / p->part_ns);
+	double from = since(p, from_ns), to = since(p, to_ns);
+	size_t first = (size_t)(from / p->part_ns), last = (size_t)(to / p->part_ns);
+	double rate;
 
-	if (p->how != AS_LONG || ns <= 0 || length <= 0)
+	if (p->how != AS_LONG || ns <= 0 || to <= from || first >= PARTS)
 		return;
-	for (; part < PARTS && (double)part * p->part_ns < to; part++) {
-		double begin = (double)part * p->part_ns, end = begin + p->part_ns;
-
-		begin = begin > from ? begin : from;
-		end = end < to ? end : to;
-		p->parts[part] += end > begin ? ns * (end - begin) / length : 0;
+	last = last < PARTS ? last : PARTS - 1;
+	rate = ns / (to - from);
+	if (first == last) {
+		p->parts[first] += ns;
+		return;
 	}
+	p->parts[first] += rate * ((double)(first + 1) * p->part_ns - from);
+	p->parts[last] += rate * (to - (double)last * p->part_ns);
+	/* Those between them have all of it. */
+	p->rates[first + 1] += rate;
+	p->rates[last] -= rate;
 }
 
 /* Makes a sum of each part and those before it. All threads together cannot have taken more of a part than
  * it is long, for what they wait for. */
 static void add_parts(struct replay *p)
 {
-	double taken = 0;
+	double taken = 0, rate = 0;
 
 	for (size_t part = 0; part < PARTS; part++) {
+		rate += p->rates[part];
+		p->parts[part] += rate * p->part_ns;
 		taken += p->parts[part] < p->part_ns ? p->parts[part] : p->part_ns;
 		p->parts[part] = taken;
 	}
@@ -349,6 +358,7 @@ void fxt_critical_replay(struct fxt_critical *c, struct fxt_reader *r, struct fx
 		p.thing = things[i];
 		p.bit = UINT32_C(1) << i;
 		memset(p.parts, 0, sizeof(p.parts));
+		memset(p.rates, 0, sizeof(p.rates));
 		add_up(&p);
 		thing = &c->things[things[i]];
 		thing->run_ns = (uint64_t)run(&p, AS_LONG);

@@ -29,5 +29,7 @@ void fxt_report_critical(struct fxt_report *report)
 	for (size_t i = 0; i < c->count; i++)
 		if (c->things[i].kind == FXT_CRITICAL_FILE)
 			c->things[i].label = fxt_strdup(report->files.list[c->things[i].key].label);
+	for (unsigned loss = 0; loss < FXT_LOSS_COUNT; loss++)
+		c->lacks_events |= fxt_overview_lost(&report->overview, loss) > 0;
 	free(lives);
 }
