@@ -8,6 +8,7 @@
                                 program takes lies between the bounds
     critical.py phases NUMBER   a phase of one thread, and one of eight: shares that are known beforehand
 
+    critical.py meetings NUMBER threads that meet at a barrier: who came last, and who was next
     critical.py wins FILE KIND NAME N   without the thing, a real run is shorter by about N thousandths
     critical.py alone FILE              the path of a run with one thread: what a file takes is what it wins
 
@@ -21,6 +22,7 @@ KERNEL = 0x7fffffff
 BEGIN = 1000000         # when a run begins
 STEP = 5                # what any step takes besides; all threads' steps are compared up to this
 LATENCY = 40000         # the most that a wakeup takes
+LINGER = 6000           # the most that a call takes which has let others go on
 NEAR = 1000             # samples are taken so near to the begin and the end of what they are of
 
 
@@ -61,7 +63,7 @@ class Trace:
                 body, kind, upper = name + raw, 6, text
             else:
                 body, kind, upper = name + struct.pack("<Q", value), 4, 0
-                kind = 7 if key in ("stack", "mutex", "sem", "parent") else 4
+                kind = 7 if key in ("stack", "mutex", "sem", "parent", "barrier") else 4
                 kind = 8 if key in ("process", "thread_koid") else kind
             out += struct.pack("<Q", kind | (1 + len(body) // 8) << 4 | ref << 16 | upper << 32) + body
         return out
@@ -166,6 +168,8 @@ class Run:
         # In some wait both came at about the same time, so that it is chance who waited.
         self.is_close, self.has_new_waits = False, False
         self.near = STEP * sum(len(steps) for steps in program.steps)
+        # No sample tells what ran in the rest of the call of who came last to a barrier.
+        self.near += LINGER if any(s["what"] == "meet" for steps in program.steps for s in steps) else 0
         while True:
             ready = [(self.at[t], t) for t in range(count) if self.can_go_on(t)]
             if not ready:
@@ -182,6 +186,8 @@ class Run:
             return self.next[step["of"][0]] > step["of"][1]
         if step["what"] == "join":
             return self.next[step["who"]] == len(self.program.steps[step["who"]])
+        if step["what"] == "meet":
+            return all(self.next[other] >= place for other, place in step["with"])
         if step["what"] == "lock" and step["lock"] != self.free_lock:
             return self.holder.get(step["lock"]) is None
         return True
@@ -202,6 +208,12 @@ class Run:
             waker, woken = step["of"][0], self.done[step["of"][0]][step["of"][1]][1]
         elif what == "join":
             waker, woken = step["who"], self.at[step["who"]]
+        elif what == "meet":
+            # Who came last lets the others go on a moment later. Those that went on already came at the
+            # begin of their step.
+            came = [(self.done[o][p][0] if self.next[o] > p else self.at[o], o) for o, p in step["with"]]
+            woken, waker = max(came)
+            woken += 1
         elif what == "lock" and step["lock"] != self.free_lock:
             self.holder[step["lock"]] = t
             waker, woken = self.released.get(step["lock"], (None, None))
@@ -210,8 +222,8 @@ class Run:
         elif what == "unlock" and step["lock"] != self.free_lock:
             self.holder[step["lock"]] = None
             self.released[step["lock"]] = t, start
-        self.is_close |= waker is not None and self.first is not None and abs(woken - start) <= self.near
-        if waker is not None and woken > start:
+        self.is_close |= waker not in (None, t) and self.first is not None and abs(woken - start) <= self.near
+        if waker is not None and waker != t and woken > start:
             end = woken + self.latency(t, step)
             self.has_new_waits |= bool(self.first and step.get("semaphore") and
                                        self.first.done[t][self.next[t]][2] is None)
@@ -219,6 +231,9 @@ class Run:
             waker = None
             if what not in ("run", "sleep", "sync") and not self.is_free(t, step):
                 end = start + STEP
+        # Who came last lets the others go on before its call is over, which takes its time.
+        if what == "meet" and (self.first.done[t][self.next[t]][2] if self.first else waker) is None:
+            end += step["linger"]
         self.done[t].append((start, end, waker, woken))
         self.at[t] = end
         self.next[t] += 1
@@ -350,6 +365,10 @@ def write(run, leave_out=lambda: False):
             elif what == "lock" and waker is not None:
                 trace.call("pthread", "pthread_mutex_lock", start, end, mutex=0x6000 + step["lock"] * 64)
                 arrow(t, waker, woken, end)
+            elif what == "meet":
+                trace.call("pthread", "pthread_barrier_wait", start, end, barrier=0x7000)
+                if waker is not None:
+                    arrow(t, waker, woken, end)
             elif what == "join":
                 if program.pids[step["who"]] != program.pids[t]:
                     trace.call("process", "waitpid", start, end, pid=program.pids[step["who"]], options=0,
@@ -537,11 +556,41 @@ def real(what, file, kind="file", name="-", wins="0"):
         fail(kind, name, "wins", won, "thousandths, and not", wins, told)
 
 
+def meetings(count, draw):
+    """Threads meet at a barrier. Without what the last one did, the others bound what is won."""
+    compared = 0
+    for number in range(count):
+        program = Program.__new__(Program)
+        program.draw, program.least_latency = draw, 3000
+        threads = draw.randrange(2, 7)
+        program.stacks = [("main", "last")] + [("main", f"f{t}") for t in range(1, threads + 1)]
+        program.steps, program.pids = [[] for _ in range(threads + 1)], [100] * (threads + 1)
+        for t in range(1, threads + 1):
+            program.add(0, "start", who=t)
+            program.add(t, "run", stack=("main", f"f{t}"), ns=draw.randrange(100000, 3000000))
+            program.add(t, "meet", linger=draw.choice([0, draw.randrange(3000, LINGER)]),
+                        **{"with": [(other, 1) for other in range(1, threads + 1)]})
+            program.add(t, "run", stack=("main", "last"), ns=draw.randrange(100000, 200000))
+        for t in range(1, threads + 1):
+            program.add(0, "join", who=t)
+        run = Run(program)
+        told = report(write(run))
+        for thing in told["without"]:
+            second = again(program, run, key_of(thing))
+            if thing["kind"] != "function" or second.is_close:
+                continue
+            compared += 1
+            if abs(second.end - BEGIN - thing["run_without_ns"]) > second.near:
+                fail(number, "without", thing["name"], "it takes", second.end - BEGIN, "of", run.end - BEGIN,
+                     "and the report says", thing["run_without_ns"])
+    return compared
+
+
 def main():
     if sys.argv[1] in ("wins", "alone"):
         return real(*sys.argv[1:])
     draw = random.Random(int(os.environ.get("FXT_SEED", "1")))
-    what = {"exact": exact, "bounds": bounds, "phases": phases}[sys.argv[1]]
+    what = {"exact": exact, "bounds": bounds, "phases": phases, "meetings": meetings}[sys.argv[1]]
     compared = what(int(sys.argv[2]), draw)
     if not compared:
         fail("compared nothing")

@@ -6,7 +6,7 @@
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
 
-for part in 'exact 40' 'bounds 25' 'phases 3'; do
+for part in 'exact 40' 'bounds 25' 'phases 3' 'meetings 10'; do
 	# shellcheck disable=SC2086
 	python3 "$abs_top_srcdir/tests/e2e/critical.py" $part >said 2>&1 || fail "$part: $(cat said)"
 	count comparison

@@ -260,21 +260,25 @@ static uint32_t node_of(const struct fxt_critical_graph *g, const struct fxt_gra
 	return next && next->start_ns < a->at_ns ? (uint32_t)(next - g->nodes) : FXT_GRAPH_NONE;
 }
 
-/* Whoever comes last to a barrier lets the others go on, and has waited for each of them, too. */
+/* Whoever comes last to a barrier lets the others go on, and has waited for each of them by then. The moment
+ * lies within its call, so it has a node of its own. */
 static void add_meetings(struct fxt_critical *c)
 {
 	struct fxt_critical_graph *g = c->graph;
 	size_t count = g->arrow_count;
 
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < count && g->arrow_count < FXT_GRAPH_NODES; i++) {
 		const struct fxt_graph_arrow a = g->arrows[i];
 		uint32_t place = node_of(g, &a);
 
-		if (place != FXT_GRAPH_NONE && g->nodes[place].standing == FXT_GRAPH_MEETS)
-			fxt_critical_cause(c, a.waker,
-					   &(struct fxt_flight_cause){.woken_ns = g->nodes[place].start_ns,
-								      .at_ns = a.woken_ns,
-								      .waker = a.thread});
+		if (place == FXT_GRAPH_NONE || g->nodes[place].standing != FXT_GRAPH_MEETS ||
+		    g->nodes[place].start_ns > a.woken_ns || a.waker == a.thread)
+			continue;
+		fxt_critical_cause(c, a.waker,
+				   &(struct fxt_flight_cause){.woken_ns = g->nodes[place].start_ns,
+							      .at_ns = a.woken_ns,
+							      .waker = a.thread});
+		g->arrows[g->arrow_count - 1].is_meeting = true;
 	}
 }
 
@@ -290,7 +294,7 @@ static void find_nodes(struct fxt_critical_graph *g)
 		struct fxt_graph_arrow *a = &g->arrows[i];
 		const struct fxt_graph_arrow *last = i ? a - 1 : NULL;
 
-		a->node = node_of(g, a);
+		a->node = a->is_meeting ? FXT_GRAPH_NONE : node_of(g, a);
 		if (a->node != FXT_GRAPH_NONE)
 			continue;
 		/* Arrows that end in one moment end in one node. */
@@ -328,6 +332,11 @@ static int by_arrows_node(const void *a, const void *b)
 /* A call that is shorter than this and that nobody ended was a thread that ran, or was preempted. */
 enum { SHORT_NS = 20000 };
 
+static bool is_meeting(const struct fxt_critical_graph *g, const struct fxt_graph_node *n)
+{
+	return n->arrow_count && g->arrows[n->arrows].is_meeting;
+}
+
 static void hand_arrows_out(struct fxt_critical_graph *g)
 {
 	if (g->arrow_count)
@@ -342,13 +351,15 @@ static void hand_arrows_out(struct fxt_critical_graph *g)
 		    g->arrows[i].woken_ns <= g->threads[n->thread].first_ns)
 			n->is_begin = true;
 	}
-	/* Nor did a thread wait for another one that had come before. */
+	/* Nor did a thread wait for another one that had come before; or at a barrier, once it had let others
+	 * go on. */
 	for (size_t i = 0; i < g->node_count; i++) {
 		struct fxt_graph_node *n = &g->nodes[i];
 		bool is_short = n->end_ns - n->start_ns < SHORT_NS && !n->is_sleep;
 
 		if (!fxt_graph_waker(g, n) &&
-		    (is_short || (n->arrow_count && n->standing != FXT_GRAPH_TAKES)))
+		    (is_short ||
+		     (n->standing == FXT_GRAPH_MEETS && i && is_meeting(g, &g->nodes[i - 1])) || (n->arrow_count && n->standing != FXT_GRAPH_TAKES)))
 			n->standing = FXT_GRAPH_RUNS;
 	}
 }

@@ -51,6 +51,7 @@ struct fxt_graph_arrow {
 	uint32_t node;                  /* the id of its node; once the graph is made, its place */
 	uint32_t before;                /* the waker's last node that had ended at woken_ns, or NONE */
 	uint32_t sample;                /* of the waker, about woken_ns */
+	bool is_meeting;                /* it says that who came last to a barrier was waited for */
 };
 
 /* A sample stands for the time from half way to the one before it to half way to the next of its thread. */
