@@ -332,6 +332,7 @@ APPS_C = \
 	tests/apps/quiet \
 	tests/apps/rounds \
 	tests/apps/same_number \
+	tests/apps/repairable \
 	tests/apps/says \
 	tests/apps/scribble \
 	tests/apps/sequence \
@@ -528,6 +529,7 @@ E2E_TESTS = \
 	tests/e2e/copy.sh \
 	tests/e2e/counters.sh \
 	tests/e2e/counts.sh \
+	tests/e2e/critical.sh \
 	tests/e2e/ctf.sh \
 	tests/e2e/ctl.sh \
 	tests/e2e/culprits.sh \
@@ -597,6 +599,7 @@ E2E_TESTS = \
 	tests/e2e/witness.sh
 # What the scripts share, sourced or called by them.
 E2E_HELPERS = tests/e2e/bounded.py tests/e2e/ctf_lib.sh tests/e2e/hostile.py \
+	tests/e2e/critical.py \
 	tests/e2e/cut.py tests/e2e/hosts_lib.sh tests/e2e/json_fields.py tests/e2e/lib.sh \
 	tests/e2e/stacked.py \
 	tests/e2e/controller.py tests/e2e/ctf.py tests/e2e/fibers.py tests/e2e/filters.py tests/e2e/kills.py \

@@ -423,6 +423,16 @@ DUMP_FILES = \
 	tools/dump/dump_json.c \
 	tools/dump/dump_lines.c
 
+CRITICAL_FILES = \
+	tools/critical/critical.c \
+	tools/critical/critical.h \
+	tools/critical/critical_graph.c \
+	tools/critical/critical_graph.h \
+	tools/critical/critical_path.c \
+	tools/critical/critical_print.c \
+	tools/critical/critical_replay.c \
+	tools/critical/critical_take.c
+
 WAITS_FILES = \
 	tools/waits/tracks.c \
 	tools/waits/tracks.h \
@@ -458,6 +468,7 @@ REPORT_FILES = \
 	tools/report/report_chains.c \
 	tools/report/report_chains.h \
 	tools/report/report_chains_print.c \
+	tools/report/report_critical.c \
 	tools/report/report_chosen.c \
 	tools/report/report_contention.c \
 	tools/report/report_contention_print.c \
@@ -490,6 +501,7 @@ FINDINGS_FILES = \
 	tools/findings/find_calls.c \
 	tools/findings/find_closed_in_use.c \
 	tools/findings/find_contention.c \
+	tools/findings/find_critical_path.c \
 	tools/findings/find_deadlock.c \
 	tools/findings/find_ends.c \
 	tools/findings/find_failing_call.c \
@@ -536,7 +548,7 @@ TOP_FILES = \
 TOOLS_SOURCES = $(COMMON_FILES) $(READING_FILES) $(PRINTING_FILES) $(ANALYSIS_FILES) $(DESCRIPTORS_FILES) \
 	$(LOCKS_FILES) $(PROGRAMS_FILES) $(CALLERS_FILES) $(STACKS_FILES) $(PERFETTO_FILES) $(NARROW_FILES) \
 	$(JOIN_FILES) \
-	$(WITNESS_FILES) $(WAITS_FILES) $(EXPORT_FILES) \
+	$(WITNESS_FILES) $(WAITS_FILES) $(CRITICAL_FILES) $(EXPORT_FILES) \
 	$(RECORD_FILES) $(ARCHIVE_FILES) $(MANAGER_FILES) \
 	$(IMPORT_FILES) $(CHECK_FILES) $(DUMP_FILES) $(REPORT_FILES) $(FINDINGS_FILES) \
 	$(TOP_FILES)

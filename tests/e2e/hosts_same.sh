@@ -123,6 +123,8 @@ process exec
 process _exit
 process quick_exit
 process abort
+repairable peer wait slow
+repairable semaphore wait repaired
 says ways
 says formats
 says wide

@@ -166,6 +166,8 @@ static void take_call(struct fxt_report *report, const struct fxt_record *rec, c
 	fxt_timeouts_take(&report->timeouts, report->r, rec, role,
 			  fxt_call_stack_of(&report->who->stacks, rec));
 	fxt_lock_orders_take(&report->lock_orders, report->r, rec);
+	if (role && role->family == FXT_FAMILY_WAIT && strcmp(role->kind, "join") == 0)
+		fxt_critical_join(&report->critical, report->r, rec);
 	if (!later)
 		take_duration(report, rec, role, duration_ns);
 	fxt_repeats_take(&report->repeats, report->r, rec, role, fxt_says_no_wait(rec));
@@ -234,6 +236,7 @@ static void take_event(struct fxt_report *report, const struct fxt_record *rec)
 		break;
 	case FXT_EVENT_ASYNC_BEGIN:
 		take_maker(report, rec);
+		fxt_critical_begin(&report->critical, report->r, rec);
 		fxt_contention_thread(&report->contention, report->r, rec);
 		fxt_files_begin(&report->files, rec);
 		/* fallthrough */
@@ -305,6 +308,9 @@ static void take_kernel(struct fxt_report *report, const struct fxt_record *rec)
 
 			fxt_ends_kernel(&report->process_ends, report->r, rec, thread);
 			fxt_unseen_kernel(&report->unseen, rec, report->r->threads[thread].pid);
+		} else if (fxt_text_is(&rec->category, "sample")) {
+			fxt_critical_sample(&report->critical, &report->who->stacks, rec,
+					    fxt_told_thread(report->r, rec));
 		}
 	}
 	if (rec->type == FXT_RECORD_EVENT && fxt_text_is(&rec->category, "sample") && is_chosen(report, rec))
@@ -340,6 +346,20 @@ static void take_descriptors(struct fxt_report *report, const struct fxt_record 
 	fxt_closes_take(&report->closes, report->r, &report->who->stacks, rec, role);
 	if (role->family == FXT_FAMILY_FD)
 		fxt_no_wait_take(&report->no_wait, report->r, rec, role, &report->files);
+}
+
+/* Takes a call about descriptors, or one that waits for something outside, for the critical path. */
+static void take_critical(struct fxt_report *report, const struct fxt_record *rec,
+			  const struct fxt_role *role)
+{
+	uint64_t file = FXT_CRITICAL_NO_FILE;
+
+	if (!fxt_critical_wants(rec) || !is_chosen(report, rec))
+		return;
+	if (role->effect >= FXT_EFFECT_READ && fxt_argument(rec, role->argument))
+		file = fxt_file_of(&report->files, report->r, rec, role->argument);
+	fxt_critical_call(&report->critical, report->r, &report->objects, &report->who->stacks, rec, role,
+			  fxt_did_not_wait(&report->no_wait, rec, role) ? 0 : fxt_waited_ns(rec), file);
 }
 
 /* Forgets what programs had before their last loss, if that was before this time. */
@@ -378,6 +398,7 @@ static void replay(struct fxt_report *report)
 			fxt_heaps_take(&report->heaps, report->r, &rec, role);
 		} else {
 			take_descriptors(report, &rec, role);
+			take_critical(report, &rec, role);
 		}
 	}
 	forget_until(report, UINT64_MAX);
@@ -421,10 +442,14 @@ static void replay_ends(struct fxt_report *report)
 				fxt_kept_cause(&report->kept, rec.thread, &cause);
 				fxt_chains_cause(&report->chains, report->r, rec.thread, &cause);
 				fxt_held_cause(&report->held, rec.thread, &cause);
+				fxt_critical_cause(&report->critical, rec.thread, &cause);
 			}
 			continue;
 		}
 		if (fxt_tells_room(&rec)) {
+			fxt_critical_call(&report->critical, report->r, &report->objects,
+					  &report->who->stacks, &rec, NULL, fxt_waited_ns(&rec),
+					  FXT_CRITICAL_NO_FILE);
 			fxt_threads_room(&report->threads, &rec);
 			fxt_kept_room(&report->kept, &rec);
 			continue;
@@ -432,6 +457,10 @@ static void replay_ends(struct fxt_report *report)
 		role = fxt_role_of(&report->roles, report->r, &rec);
 		did_not_wait = fxt_did_not_wait(&report->no_wait, &rec, role);
 		alone_ns = fxt_threads_take(&report->threads, report->r, &rec, role, did_not_wait);
+		if (role && role->family == FXT_FAMILY_WAIT)
+			fxt_critical_call(&report->critical, report->r, &report->objects,
+					  &report->who->stacks, &rec, role,
+					  did_not_wait ? 0 : fxt_waited_ns(&rec), FXT_CRITICAL_NO_FILE);
 		charge(report, fxt_kept_next(&report->kept, rec.thread));
 		if (role && role->family == FXT_FAMILY_WAIT && !did_not_wait && !is_cut)
 			fxt_kept_wait(&report->kept, report->r, &rec, alone_ns);
@@ -531,6 +560,7 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 	fxt_chains_finish(&report->chains, r, &report->threads);
 	fxt_threads_finish(&report->threads, r, &report->roles, &report->files, &report->open,
 			   &report->process_ends, &report->overview.spans, &report->processor.switches);
+	fxt_report_critical(report);
 	if (report->processor.is_foreign)
 		fxt_threads_switched(&report->threads, &report->processor.switches);
 	fxt_leaks_finish(&report->leaks, report->r, &report->gaps, &report->heaps);

@@ -28,6 +28,7 @@
 #include "tools/waits/timeouts.h"
 #include "tools/waits/closed_in_use.h"
 #include "tools/waits/thread_waits.h"
+#include "tools/critical/critical.h"
 #include "tools/waits/tracks.h"
 #include "tools/descriptors/fd_images.h"
 #include "tools/descriptors/fd_lifetimes.h"
@@ -444,6 +445,7 @@ struct fxt_report {
 	struct fxt_flights flights;
 	struct fxt_kept_times kept;
 	struct fxt_chains chains;
+	struct fxt_critical critical;
 	struct fxt_no_wait no_wait;
 	struct fxt_blocked_threads blocked;
 	struct fxt_held held;
@@ -469,6 +471,9 @@ struct fxt_report {
  * fxt_report_free(). */
 void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 		     const struct fxt_report_options *options);
+/* Makes the section on the critical path. Threads are finished, and files are not sorted yet
+ * (report_critical.c). */
+void fxt_report_critical(struct fxt_report *report);
 /* Returns whether events of the category are to be told of. */
 bool fxt_report_wants(struct fxt_report *report, const struct fxt_text *category);
 

@@ -524,6 +524,7 @@ static void put_report(const struct fxt_report *report, const struct first *firs
 	fxt_report_json_threads(&j, report);
 	fxt_processor_json(&report->processor, &j, report->r, report->options.source);
 	fxt_report_json_chains(&j, report);
+	fxt_critical_json(&report->critical, &j, report->r);
 	put_calls(&j, "calls", report, &report->calls);
 	put_waits(&j, report);
 	put_contended(&j, report);

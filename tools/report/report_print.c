@@ -316,6 +316,7 @@ void fxt_report_print_tables(const struct fxt_report *report, FILE *out)
 	fxt_threads_print(&report->threads, report->r, report->has_processes, report->options.top, out);
 	fxt_processor_print_threads(&report->processor, report->r, report->has_processes, report->options.top,
 				    out);
+	fxt_critical_print(&report->critical, report->r, report->who, report->options.top, out);
 	qsort(sections, sizeof(sections) / sizeof(sections[0]), sizeof(sections[0]), by_cost);
 	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
 		if (!computes || sections[i].print != print_processor)
@@ -369,6 +370,7 @@ void fxt_report_free(struct fxt_report *report)
 	fxt_descriptors_free(&report->descriptors);
 	fxt_threads_free(&report->threads);
 	fxt_chains_free(&report->chains);
+	fxt_critical_free(&report->critical);
 	fxt_flights_free(&report->flights);
 	fxt_kept_free(&report->kept);
 	fxt_blocked_threads_free(&report->blocked);
