@@ -75,6 +75,19 @@ static bool is_left_to_exit(const struct fxt_report *report, const struct fxt_he
 	       fxt_frame_is_nameless(report->r, &report->who->stacks.frames[culprit]);
 }
 
+/* Returns whether the process has executed another program since: that has freed all that it had. */
+static bool is_executed(const struct fxt_report *report, const struct fxt_heap_process *p)
+{
+	const struct fxt_slot *executed = fxt_map_find(&report->process_ends.executed, p->pid, 0);
+	const struct fxt_heap_stacks *h = &report->heap_stacks;
+
+	for (size_t i = 0; i < h->process_count; i++)
+		if (h->processes[i].pid == p->pid && h->processes[i].provider != p->provider &&
+		    h->processes[i].peak_ns > p->peak_ns)
+			return true;
+	return executed && executed->value[0] > p->peak_ns;
+}
+
 /* Finds which caller of a helper is to blame, if the helper's other callers free what they get. */
 static void tell_caller(const struct fxt_report *report, struct fxt_finding *x, uint32_t process)
 {
@@ -116,7 +129,7 @@ void fxt_find_leak(const struct fxt_report *report, struct fxt_findings *f)
 		if (heap && !one->is_of_several && left > heap->in_use_bytes)
 			left = heap->in_use_bytes;
 		if (left < MUCH_BYTES || (double)left < (double)peak * FXT_LEAST(leak) / 100 ||
-		    is_left_to_exit(report, one) || !is_steady(report, one))
+		    is_left_to_exit(report, one) || is_executed(report, p) || !is_steady(report, one))
 			continue;
 		x = fxt_finding_add(f, one->innermost, FXT_FOR_HEAP,
 				    "leak: %s%s in %s blocks was never freed",
