@@ -9,7 +9,7 @@
 #include "writer/sys.h"
 
 enum {
-	FILE_BYTES = 8 << 10,           /* the largest file of a time zone has less than that */
+	FILE_BYTES = 64 << 10,          /* the largest file of a time zone has a tenth of it */
 	HEADER_BYTES = 44,
 	TYPE_BYTES = 6,
 	MINUTE = 60, HOUR = 3600, DAY = 86400,
@@ -256,10 +256,8 @@ static bool path_of(char *path, size_t room, char **environment, const char *zon
 
 bool fxt_zone_find(char **environment, int64_t utc_s, int32_t *offset_s)
 {
-	/* Read once, at start. */
-	static FXT_LARGE char file[FILE_BYTES];
 	const char *zone = variable(environment, "TZ");
-	char path[256];
+	char *file, path[256];
 	bool is_known;
 	long bytes;
 
@@ -270,11 +268,15 @@ bool fxt_zone_find(char **environment, int64_t utc_s, int32_t *offset_s)
 		return true;
 	if (!path_of(path, sizeof(path), environment, zone))
 		return false;
+	file = fxt_sys_memory(FILE_BYTES);
+	if (!file)
+		return false;
 	bytes = fxt_read_file(path, file, FILE_BYTES - 1);
 	is_known = bytes > 0 ? fxt_zone_in_file(file, (uint32_t)bytes, utc_s, offset_s)
 			     : zone && fxt_zone_by_rule(zone, utc_s, offset_s);
 	/* The C library takes UTC where it finds nothing. */
 	if (!is_known && bytes <= 0)
 		is_known = true;
+	fxt_sys_munmap(file, FILE_BYTES);
 	return is_known;
 }
