@@ -7,7 +7,7 @@ export LC_ALL=C
 agent=${FXT_AGENT:?} build=${abs_top_builddir:?}
 object=$build/interpose/functions/.libs/libfxtentries_la-entry.o
 # What is called, with what that calls.
-called='fxt_agent_count_short fxt_agent_count fxt_counter_add fxt_stack_has_less'
+called='fxt_agent_count_short fxt_agent_count fxt_counter_add fxt_stack_has_less has_less_elsewhere'
 # What is named and not called: variables and code.
 named='_GLOBAL_OFFSET_TABLE_ fxt_forbidden fxt_functions fxt_gate fxt_plt_stubs fxt_return_places
 	fxt_return_thunks fxt_self fxt_self_ending'

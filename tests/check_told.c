@@ -222,17 +222,25 @@ static struct told *read_record(const uint64_t *record, size_t words, bool is_du
 
 static bool durable(struct fxt_storage *storage, const uint64_t *record, size_t words, size_t reserve_words)
 {
-	struct told *told = read_record(record, words, true);
+	const uint64_t *end = record + words;
+	struct told *told;
 
 	(void)storage;
 	EXPECT(reserve_words == RESERVE && has_file && !fxt_holds_lock(&thread));
-	EXPECT(!is_refused && durable_words < DURABLE_MOST && told->durable_in != round_number);
+	EXPECT(!is_refused && durable_words < DURABLE_MOST && words);
 	if (!has_durable_room) {
 		is_refused = true;
 		return false;
 	}
 	durable_words += (unsigned)words;
-	told->durable_in = round_number;
+	/* Several records are written together, and what has been called by something stands behind that. */
+	for (; record < end; record += words) {
+		words = fxt_get_record_words(*record);
+		EXPECT(words && words <= (size_t)(end - record));
+		told = read_record(record, words, true);
+		EXPECT(told->durable_in != round_number);
+		told->durable_in = round_number;
+	}
 	return true;
 }
 

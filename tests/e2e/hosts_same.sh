@@ -189,11 +189,11 @@ throws
 # what the agent has mapped, how long calls took, how often threads waited or how far they came, need others
 # that run, count the instructions of a call, choose at random what they forbid and kill, crash in their
 # children (arguments.sh compares these), or take all numbers (hosts_limits.sh).
-exempt='allocates alone bad_arguments call_stacks call_trees comes_back count_threads crashes deadlock
-	descriptor_races descriptors handlers holds host_all_numbers host_filtered host_killed_ending
-	host_maps host_memory just_returned lasts listens locks_itself migrates naps nests noted obeys
-	outlives owns preempts progress rounds runs same_number scribble signalled slow stepped steps
-	stuck tells thread_names unreaped waits_to_open workers'
+exempt='allocates alone bad_arguments call_stacks call_trees comes_back count_costs count_threads
+	crashes deadlock descriptor_races descriptors handlers holds host_all_numbers host_filtered
+	host_killed_ending host_maps host_memory just_returned lasts listens locks_itself migrates naps
+	nests noted obeys outlives owns preempts progress rounds runs same_number scribble signalled
+	slow stepped steps stuck tells thread_names unreaped waits_to_open workers'
 
 ulimit -c 0
 # This limit is the usual one; the agent's descriptors are behind it.

@@ -602,18 +602,23 @@ END_TEST
 /* After the file was rewritten the thread has no page, and its counts go on. */
 START_TEST(rewritten)
 {
+	enum { USED = 3 };
 	struct fxt_thread *thread = fxt_thread_attach();
+	uint64_t page[USED];
 	unsigned i;
 
 	fxt_agent.config.has_threshold = _i;
 	thread->pages.none[1] = 4;
+	/* The entries that were used have slots, and come first. The memory of others stays untouched. */
+	for (i = 0; i < USED; i++)
+		fxt_in_progress_entries(thread)[i].slot = page + i;
 	thread->counts.filtered = show_counter(thread, FILTERED_SLOT, FXT_STR_filtered, 9);
 	*asked = 0;
 	fxt_thread_after_rewrite(thread);
 	ck_assert_uint_eq(*thread->counts.dropped, 4);
 	ck_assert_uint_eq(*thread->counts.filtered, 9);
 	for (i = 0; i < FXT_IN_PROGRESS_MAX; i++)
-		EXPECT(fxt_in_progress_entries(thread)[i].slot == thread->pages.no_slot);
+		EXPECT(fxt_in_progress_entries(thread)[i].slot == (i < USED ? thread->pages.no_slot : NULL));
 	if (_i) {
 		ASKED("deep;page anyhow;");
 		EXPECT(thread->counts.filtered > pages[1] && thread->counts.filtered < pages[2]);
