@@ -19,6 +19,13 @@ static uint64_t part_ns(const struct fxt_critical_thing *x)
 	return x->in_ns > x->for_ns ? x->in_ns : x->for_ns;
 }
 
+/* Returns whether too few samples stand for more than a fifth of what is known of a function. */
+static bool is_guessed(const struct fxt_critical *c, const struct fxt_critical_thing *x)
+{
+	return x->kind == FXT_CRITICAL_FUNCTION && x->samples < c->least_samples &&
+	       x->sampled_ns > x->in_ns / 5;
+}
+
 struct ranked {
 	uint64_t ns;
 	uint32_t place;
@@ -40,6 +47,8 @@ static size_t choose(const struct fxt_critical *c, uint32_t *things)
 	for (uint32_t i = 0; i < c->count; i++) {
 		const struct fxt_critical_thing *x = &c->things[i];
 
+		if (x->is_of_agent || is_guessed(c, x))
+			continue;
 		/* Of what took less than a thousandth nobody wants to know what it would win. */
 		if (!x->is_passed && !x->is_signal && part_ns(x) > c->run_ns / 1000)
 			list[count++] = (struct ranked){part_ns(x), i};

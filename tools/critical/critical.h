@@ -40,6 +40,7 @@ struct fxt_critical_thing {
 	/* Of the time on the path: in the thing itself; and while a thread on the path waited for it, with
 	 * what those who let it go on did meanwhile. */
 	uint64_t in_ns, for_ns;
+	uint64_t samples, sampled_ns;   /* of a function: samples, and the part of in_ns that they stand for */
 	/* How long the run would have taken if this had taken no time: as it is taken for, and at most and at
 	 * least where the trace does not say who ended waits. */
 	uint64_t run_ns, run_most_ns, run_least_ns;
@@ -49,6 +50,7 @@ struct fxt_critical_thing {
 	 * by its key and module; and that time. */
 	uint64_t inner_key, inner_ns;
 	uint32_t inner_module;
+	bool is_of_agent;               /* what the agent itself waited for: it is not the program's */
 	bool is_signal;                 /* a lock's: it is a condition, a barrier, or a semaphore as one */
 };
 
@@ -67,6 +69,8 @@ struct fxt_critical {
 	/* sorted after the end: what would win most comes first */
 	struct fxt_critical_thing *things;
 	size_t count, capacity;
+	/* So many samples tell of a function, or it was in waits, whose time is known. The caller sets it. */
+	uint64_t least_samples;
 	uint64_t run_ns;                /* from the beginning of the run to the end of the path */
 	uint64_t wakeups_ns;            /* on the path: from a wakeup until the thread ran, and starts */
 	uint64_t unsampled_ns;          /* on the path: threads ran, and no sample says what */

@@ -14,7 +14,9 @@ struct walk {
 	const struct fxt_critical_graph *g;
 	struct fxt_reader *r;
 	uint64_t *by_sample;            /* time on the path that a sample stands for */
-	struct fxt_map by_frame;        /* time in waits with this stack */
+	/* node of a stack -> time in waits with this stack; and time that samples of it stand for, and how many
+	 * samples these are */
+	struct fxt_map by_frame, sampled;
 	struct fxt_map covered;         /* thing -> from when on its for_ns has all of the path */
 	struct fxt_map threads;         /* that the path goes through */
 };
@@ -178,10 +180,10 @@ size_t fxt_critical_functions(struct fxt_critical *c, struct fxt_who *who, uint3
 	return count > 1 ? count - 1 : count;
 }
 
-/* Adds a part of the path to all functions of a stack, to pairs of a function and whom it called, and to
+/* Adds a part of the path, of which so many samples tell, to all functions of a stack, to pairs of a function and whom it called, and to
  * pairs of a function and the innermost one. */
 static void add_stack(struct fxt_critical *c, struct fxt_who *who, struct fxt_map *pairs,
-		      struct fxt_map *inner, uint32_t frame, uint64_t ns)
+		      struct fxt_map *inner, uint32_t frame, uint64_t ns, uint64_t samples)
 {
 	uint32_t list[FXT_CRITICAL_DEPTH];
 	size_t count = fxt_critical_functions(c, who, frame, list);
@@ -189,6 +191,8 @@ static void add_stack(struct fxt_critical *c, struct fxt_who *who, struct fxt_ma
 
 	for (size_t i = 0; i < count; i++) {
 		c->things[list[i]].in_ns += ns;
+		c->things[list[i]].samples += samples;
+		c->things[list[i]].sampled_ns += samples ? ns : 0;
 		fxt_map_put(inner, list[i], list[0], &fresh)->value[0] += ns;
 		if (i)
 			fxt_map_put(pairs, list[i], list[i - 1], &fresh)->value[0] += ns;
@@ -205,14 +209,20 @@ static void add_functions(struct walk *w, struct fxt_who *who)
 	for (size_t i = 0; i < w->g->sample_count; i++) {
 		const struct fxt_graph_sample *s = &w->g->samples[i];
 
-		if (w->by_sample[i] && s->frame != FXT_NO_FRAME)
-			fxt_map_put(&w->by_frame, s->frame, 0, &fresh)->value[0] += w->by_sample[i];
-		else
+		if (w->by_sample[i] && s->frame != FXT_NO_FRAME) {
+			struct fxt_slot *frame = fxt_map_put(&w->sampled, s->frame, 0, &fresh);
+
+			frame->value[0] += w->by_sample[i];
+			frame->value[1]++;
+		} else {
 			w->c->unsampled_ns += w->by_sample[i];
+		}
 	}
 	for (const struct fxt_slot *s = fxt_map_next(&w->by_frame, NULL); s;
 	     s = fxt_map_next(&w->by_frame, s))
-		add_stack(w->c, who, &pairs, &inner, (uint32_t)s->a, s->value[0]);
+		add_stack(w->c, who, &pairs, &inner, (uint32_t)s->a, s->value[0], 0);
+	for (const struct fxt_slot *s = fxt_map_next(&w->sampled, NULL); s; s = fxt_map_next(&w->sampled, s))
+		add_stack(w->c, who, &pairs, &inner, (uint32_t)s->a, s->value[0], s->value[1]);
 	for (const struct fxt_slot *s = fxt_map_next(&pairs, NULL); s; s = fxt_map_next(&pairs, s)) {
 		struct fxt_critical_thing *caller = &w->c->things[s->a], *called = &w->c->things[s->b];
 
@@ -244,6 +254,7 @@ void fxt_critical_walk(struct fxt_critical *c, struct fxt_reader *r, struct fxt_
 	add_functions(&w, who);
 	free(w.by_sample);
 	fxt_map_free(&w.by_frame);
+	fxt_map_free(&w.sampled);
 	fxt_map_free(&w.covered);
 	fxt_map_free(&w.threads);
 }

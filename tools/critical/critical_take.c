@@ -133,7 +133,9 @@ static uint32_t thing_of(struct fxt_critical *c, struct fxt_reader *r, const str
 		}
 		return place;
 	}
-	return fxt_graph_thing(c, FXT_CRITICAL_CALL, fxt_symbol(r, &rec->name), 0);
+	place = fxt_graph_thing(c, FXT_CRITICAL_CALL, fxt_symbol(r, &rec->name), 0);
+	c->things[place].is_of_agent = fxt_text_is(&rec->category, "agent");
+	return place;
 }
 
 void fxt_critical_call(struct fxt_critical *c, struct fxt_reader *r, const struct fxt_objects *objects,

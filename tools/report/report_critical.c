@@ -8,6 +8,9 @@
 #include "report.h"
 #include "tools/common/message.h"
 
+/* The deviation of so many samples is a third of them. Of traces in which no kernel sampled all are known. */
+enum { LEAST_SAMPLES = 8 };
+
 void fxt_report_critical(struct fxt_report *report)
 {
 	const struct fxt_thread_times *times = &report->threads;
@@ -22,6 +25,7 @@ void fxt_report_critical(struct fxt_report *report)
 			lives[count++] = (struct fxt_critical_life){
 				t->thread, t->first_ns, t->last_ns, t->open != 0};
 	}
+	c->least_samples = report->processor.hz ? LEAST_SAMPLES : 0;
 	/* Of a part of the categories no path can be told, and other tracers have other arrows. */
 	if (!report->options.categories && !report->processor.is_foreign &&
 	    !fxt_overview_is_foreign(&report->overview, report->r))

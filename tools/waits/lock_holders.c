@@ -320,7 +320,7 @@ void fxt_held_call(struct fxt_held *h, struct fxt_reader *r, const struct fxt_ob
 		   uint32_t innermost)
 {
 	uint64_t from_ns = fxt_ns(rec->provider, rec->ticks), to_ns = fxt_ns(rec->provider, rec->extra);
-	struct fxt_held_thread *t = thread_of(h, rec->thread);
+	struct fxt_held_thread *t;
 	const struct fxt_slot *file = fxt_map_find(&h->file_waits, rec->offset, 0);
 	bool fresh;
 
@@ -329,6 +329,7 @@ void fxt_held_call(struct fxt_held *h, struct fxt_reader *r, const struct fxt_ob
 		return;
 	}
 	if (is_lock(role) && !did_not_wait && rec->arg_count && rec->args[0].type == FXT_ARG_POINTER) {
+		t = thread_of(h, rec->thread);
 		t->lock = lock_of(h, r, objects, rec, role->kind);
 		t->from_ns = from_ns;
 		t->to_ns = to_ns;
@@ -342,6 +343,7 @@ void fxt_held_call(struct fxt_held *h, struct fxt_reader *r, const struct fxt_ob
 	if (did_not_wait || to_ns - from_ns < FXT_HELD_LEAST_NS ||
 	    fxt_role_standing(role) == FXT_STANDING_NONE)
 		return;
+	t = thread_of(h, rec->thread);
 	if (!t->history)
 		t->history = fxt_alloc(HISTORY, sizeof(*t->history));
 	t->history[t->next] = (struct fxt_held_piece){from_ns, to_ns, rec->thread,
