@@ -40,7 +40,8 @@ struct fxt_critical_thing {
 	/* Of the time on the path: in the thing itself; and while a thread on the path waited for it, with
 	 * what those who let it go on did meanwhile. */
 	uint64_t in_ns, for_ns;
-	uint64_t samples, sampled_ns;   /* of a function: samples, and the part of in_ns that they stand for */
+	/* Of a function: how many samples tell of it, and for what part of in_ns they stand. */
+	uint64_t samples, sampled_ns;
 	/* How long the run would have taken if this had taken no time: as it is taken for, and at most and at
 	 * least where the trace does not say who ended waits. */
 	uint64_t run_ns, run_most_ns, run_least_ns;

@@ -356,9 +356,10 @@ static void hand_arrows_out(struct fxt_critical_graph *g)
 	for (size_t i = 0; i < g->node_count; i++) {
 		struct fxt_graph_node *n = &g->nodes[i];
 		bool is_short = n->end_ns - n->start_ns < SHORT_NS && !n->is_sleep;
-		bool came_first = n->standing == FXT_GRAPH_MEETS ? i && is_meeting(g, &g->nodes[i - 1])
-								 : n->standing == FXT_GRAPH_WAITS && n->arrow_count;
+		bool came_first = n->standing == FXT_GRAPH_WAITS && n->arrow_count;
 
+		if (n->standing == FXT_GRAPH_MEETS)
+			came_first = i && is_meeting(g, &g->nodes[i - 1]);
 		if (!fxt_graph_waker(g, n) && (is_short || came_first))
 			n->standing = FXT_GRAPH_RUNS;
 	}

@@ -14,8 +14,8 @@ struct walk {
 	const struct fxt_critical_graph *g;
 	struct fxt_reader *r;
 	uint64_t *by_sample;            /* time on the path that a sample stands for */
-	/* node of a stack -> time in waits with this stack; and time that samples of it stand for, and how many
-	 * samples these are */
+	/* node of a stack -> time in waits with this stack; and time that samples of it stand for, and how
+	 * many samples these are */
 	struct fxt_map by_frame, sampled;
 	struct fxt_map covered;         /* thing -> from when on its for_ns has all of the path */
 	struct fxt_map threads;         /* that the path goes through */
@@ -180,8 +180,8 @@ size_t fxt_critical_functions(struct fxt_critical *c, struct fxt_who *who, uint3
 	return count > 1 ? count - 1 : count;
 }
 
-/* Adds a part of the path, of which so many samples tell, to all functions of a stack, to pairs of a function and whom it called, and to
- * pairs of a function and the innermost one. */
+/* Adds a part of the path, of which so many samples tell, to all functions of a stack, to pairs of a function
+ * and whom it called, and to pairs of a function and the innermost one. */
 static void add_stack(struct fxt_critical *c, struct fxt_who *who, struct fxt_map *pairs,
 		      struct fxt_map *inner, uint32_t frame, uint64_t ns, uint64_t samples)
 {
