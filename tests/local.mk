@@ -627,25 +627,25 @@ EXTRA_DIST += tests/faults/accounts.c tests/faults/ask_clock.c tests/faults/audi
 	tests/faults/count_cells.c tests/faults/crunch.c tests/faults/db_pool.c \
 	tests/faults/digests.cc tests/faults/event_pump.c tests/faults/expected \
 	tests/faults/export_pages.c tests/faults/filter_text.c tests/faults/find_header.c \
-	tests/faults/frame_queue.c tests/faults/front_door.c tests/faults/health_check.c \
-	tests/faults/invoices.c tests/faults/job_board.c tests/faults/job_runner.c \
-	tests/faults/journal.c tests/faults/key_store.c tests/faults/ledger.c \
-	tests/faults/letters.c tests/faults/listener.c tests/faults/log_shipper.c \
-	tests/faults/loopback.h tests/faults/mail_box.c tests/faults/mail_report.cc \
-	tests/faults/match_lines.c tests/faults/metrics.c tests/faults/name_pool.c \
-	tests/faults/notices.c tests/faults/open_gate.cc tests/faults/page_render.c \
-	tests/faults/page_sums.c tests/faults/phases.c tests/faults/places.c \
-	tests/faults/plugins.c tests/faults/previews.c tests/faults/price_list.cc \
-	tests/faults/price_server.c tests/faults/quote_feed.c tests/faults/read_numbers.cc \
-	tests/faults/relay.c tests/faults/routes.cc tests/faults/seen_urls.c \
-	tests/faults/session_drop.c tests/faults/session_table.c tests/faults/settings.c \
-	tests/faults/shared_session.cc tests/faults/shared_stats.c tests/faults/sort_dates.c \
-	tests/faults/sort_names.c tests/faults/spawn_worker.c tests/faults/spool.c \
-	tests/faults/swap_state.c tests/faults/tail_pipe.c tests/faults/tail_sources.c \
-	tests/faults/thumb_pool.c tests/faults/tiles.c tests/faults/till.c \
-	tests/faults/token_gate.c tests/faults/tokens.c tests/faults/top_words.c \
-	tests/faults/two_ledgers.c tests/faults/warm_up.c tests/faults/watchdog.c \
-	tests/faults/year_sums.c
+	tests/faults/frame_cache.c tests/faults/frame_queue.c tests/faults/front_door.c \
+	tests/faults/health_check.c tests/faults/invoices.c tests/faults/job_board.c \
+	tests/faults/job_runner.c tests/faults/journal.c tests/faults/key_store.c \
+	tests/faults/ledger.c tests/faults/letters.c tests/faults/listener.c \
+	tests/faults/log_shipper.c tests/faults/loopback.h tests/faults/mail_box.c \
+	tests/faults/mail_report.cc tests/faults/match_lines.c tests/faults/metrics.c \
+	tests/faults/name_pool.c tests/faults/notices.c tests/faults/open_gate.cc \
+	tests/faults/order_book.c tests/faults/page_render.c tests/faults/page_sums.c \
+	tests/faults/phases.c tests/faults/places.c tests/faults/plugins.c tests/faults/previews.c \
+	tests/faults/price_list.cc tests/faults/price_server.c tests/faults/quote_feed.c \
+	tests/faults/read_numbers.cc tests/faults/relay.c tests/faults/routes.cc \
+	tests/faults/rules_tree.c tests/faults/seen_urls.c tests/faults/session_drop.c \
+	tests/faults/session_table.c tests/faults/settings.c tests/faults/shared_session.cc \
+	tests/faults/shared_stats.c tests/faults/sort_dates.c tests/faults/sort_names.c \
+	tests/faults/spawn_worker.c tests/faults/spool.c tests/faults/swap_state.c \
+	tests/faults/tail_pipe.c tests/faults/tail_sources.c tests/faults/thumb_pool.c \
+	tests/faults/tiles.c tests/faults/till.c tests/faults/token_gate.c tests/faults/tokens.c \
+	tests/faults/top_words.c tests/faults/two_ledgers.c tests/faults/warm_up.c \
+	tests/faults/watchdog.c tests/faults/year_sums.c
 TESTS += $(E2E_TESTS)
 EXTRA_DIST += $(E2E_TESTS) $(E2E_HELPERS)
 

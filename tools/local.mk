@@ -155,6 +155,8 @@ STACKS_FILES = \
 CALLERS_FILES = \
 	tools/callers/contrast.c \
 	tools/callers/contrast.h \
+	tools/callers/crashes.c \
+	tools/callers/crashes.h \
 	tools/callers/culprit.c \
 	tools/callers/culprit.h \
 	tools/callers/failures.c \
@@ -498,6 +500,8 @@ REPORT_FILES = \
 	tools/report/report_waits.c
 
 FINDINGS_FILES = \
+	tools/findings/crash_words.c \
+	tools/findings/crash_words.h \
 	tools/findings/find_calls.c \
 	tools/findings/find_closed_in_use.c \
 	tools/findings/find_contention.c \
@@ -591,6 +595,7 @@ TOOLS_TESTS = \
 	tests/check_bearers \
 	tests/check_call_stacks \
 	tests/check_contrast \
+	tests/check_crashes \
 	tests/check_culprits \
 	tests/check_elf \
 	tests/check_findings \
@@ -656,6 +661,10 @@ tests_check_contrast_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_contrast_CFLAGS = $(TOOLS_TESTS_CFLAGS)
 tests_check_contrast_LDADD = $(TOOLS_TESTS_LIBS)
 
+tests_check_crashes_SOURCES = tests/check_crashes.c tests/apps/random.h tests/apps/unseen.h $(TRACE_MAKER)
+tests_check_crashes_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_crashes_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_crashes_LDADD = $(TOOLS_TESTS_LIBS)
 tests_check_culprits_SOURCES = tests/check_culprits.c tests/apps/random.h tests/apps/unseen.h $(TRACE_MAKER)
 tests_check_culprits_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_culprits_CFLAGS = $(TOOLS_TESTS_CFLAGS)

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "stack_instants.h"
 #include "tools/common/message.h"
 
 static struct fxt_thread_end *end_of(struct fxt_ends *e, uint32_t thread)
@@ -107,6 +108,10 @@ bool fxt_ends_take(struct fxt_ends *e, const struct fxt_reader *r, const struct 
 	    fxt_text_is(&rec->category, "process"))
 		take_reaped(e, rec);
 	take_untraced(e, r, rec);
+	/* Nobody else may have seen how the process ended. */
+	if (fxt_tells_crash(rec))
+		note(e, r->threads[rec->thread].pid, fxt_ns(rec->provider, rec->ticks),
+		     fxt_argument_or(rec, "signal", 0), UINT64_MAX);
 	one = end_of(e, rec->thread);
 	ns = fxt_ns(rec->provider, fxt_commit_ticks(rec));
 	if (ns > one->last_ns)

@@ -1,7 +1,8 @@
-/* Knows when and how processes and threads ended, for fxt report. Three witnesses tell it:
+/* Knows when and how processes and threads ended, for fxt report. Four witnesses tell it:
  * - the kernel, by an instant `ended` of each thread (docs/witness.md): that is the true end, also of a
  *   process that was killed and that nobody reaped;
  * - the process itself or fxt record, by an instant `exit` of category process with `status` or `signal`;
+ * - the agent that handled the signal, by an instant `crash`;
  * - the parent that reaped the process, by the end of its lifetime as a `child`.
  */
 #ifndef FXT_TOOLS_PROCESS_ENDS_H

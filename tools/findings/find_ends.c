@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "crash_words.h"
 #include "rules.h"
 #include "tools/common/message.h"
 #include "tools/printing/print.h"
@@ -44,7 +45,7 @@ static void add_call(struct fxt_finding *x, const struct fxt_report *report, int
 	const struct fxt_call_in_progress *call;
 	char *name;
 
-	if (thread < 0)
+	if (thread < 0 || (size_t)thread >= report->open.count || !report->open.threads[thread].count)
 		return;
 	s = &report->open.threads[thread];
 	call = &s->list[s->count - 1];
@@ -76,18 +77,23 @@ static void add_last_words(struct fxt_finding *x, const struct fxt_report *repor
 static struct fxt_finding *killed(const struct fxt_report *report, struct fxt_findings *f, uint64_t pid,
 				  int signal)
 {
-	int64_t thread = find_call(report, pid);
+	struct fxt_crash_words words = fxt_crash_words(report, pid, signal);
+	int64_t thread = words.crash ? words.crash->thread : find_call(report, pid);
 	/* Of processes that had one number in turn, the name is that of the last. */
 	char *process = fxt_unseen_children(&report->unseen, report->r, pid) > 1
 				? fxt_strdup("a process")
 				: fxt_rule_process(report, pid);
-	uint32_t stack = thread < 0 ? FXT_NO_FRAME
-				    : fxt_calls_in_progress_stack(&report->open, (uint32_t)thread);
-	struct fxt_finding *x = fxt_finding_add(f, stack, FXT_FOR_CALL, "%s was killed by signal %d (%s)",
-						process, signal, strsignal(signal));
+	struct fxt_finding *x;
 
+	if (words.innermost == FXT_NO_FRAME && thread >= 0)
+		words.innermost = fxt_calls_in_progress_stack(&report->open, (uint32_t)thread);
+	x = fxt_finding_add(f, words.innermost, FXT_FOR_CALL, "%s was killed by signal %d (%s)%s%s", process,
+			    signal, strsignal(signal), words.how ? ": " : "", words.how ? words.how : "");
+	x->sure = words.sure;
+	fxt_crash_evidence(&words, report, pid, x);
 	add_call(x, report, thread);
 	add_last_words(x, report, pid);
+	free(words.how);
 	free(process);
 	return x;
 }

@@ -198,6 +198,7 @@ static void take_event(struct fxt_report *report, const struct fxt_record *rec)
 	bool later;
 
 	fxt_gaps_take(&report->gaps, rec);
+	fxt_crashes_take(&report->crashes, report->r, &report->who->stacks, rec);
 	fxt_budget_steps_take(&report->budget, report->r, rec);
 	fxt_unseen_take(&report->unseen, report->r, rec);
 	fxt_left_out_take(&report->left_out, report->r, rec);
@@ -303,6 +304,9 @@ static void take_kernel(struct fxt_report *report, const struct fxt_record *rec)
 
 	if (rec->type == FXT_RECORD_EVENT) {
 		fxt_threads_told(&report->threads, report->r, rec);
+		if (fxt_text_is(&rec->category, "sample"))
+			fxt_crashes_sample(&report->crashes, &report->who->stacks, rec,
+					   report->r->threads[fxt_told_thread(report->r, rec)].pid);
 		if (fxt_text_is(&rec->category, "kernel")) {
 			uint32_t thread = fxt_told_thread(report->r, rec);
 
@@ -391,6 +395,7 @@ static void replay(struct fxt_report *report)
 			fxt_fd_images_take(&report->files.images, report->r, &rec);
 		} else if (fxt_heap_stacks_want(&rec)) {
 			fxt_heap_stacks_life(&report->heap_stacks, report->r, &report->who->stacks, &rec);
+			fxt_crashes_life(&report->crashes, report->r, &report->who->stacks, &rec);
 		} else if (fxt_gap_ends(&rec)) {
 			fxt_heaps_forget(&report->heaps, report->r, &rec);
 			fxt_file_table_forget(&report->files, report->r, &rec);
@@ -492,6 +497,7 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 	report->chains.kept = &report->kept;
 	report->chains.extents = &report->extents;
 	report->heaps.by_stack = &report->heap_stacks;
+	report->heaps.crashes = &report->crashes;
 	report->heaps.stacks = &report->who->stacks;
 	fxt_objects_read(&report->objects, r->data, r->size);
 	report->files.objects = report->waits.objects = report->contention.objects = &report->objects;

@@ -40,6 +40,7 @@
 #include "tools/analysis/overview.h"
 #include "tools/analysis/processor_time.h"
 #include "tools/analysis/unseen.h"
+#include "tools/callers/crashes.h"
 #include "tools/callers/failures.h"
 #include "tools/callers/heap_askers.h"
 #include "tools/callers/makers.h"
@@ -171,6 +172,7 @@ struct fxt_heaps {
 	struct fxt_map live;
 	struct fxt_heap_stacks *by_stack;       /* is told what calls got and gave; NULL: nobody is */
 	struct fxt_call_stacks *stacks;
+	struct fxt_crashes *crashes;            /* is told, too; NULL: nobody is */
 };
 
 /* In the place of a block's time: the block is among library_blocks. */
@@ -409,6 +411,7 @@ struct fxt_report {
 	struct fxt_report_options options;
 	struct fxt_reader *r;
 	struct fxt_ends process_ends;
+	struct fxt_crashes crashes;
 	struct fxt_roles roles;
 	struct fxt_overview overview;
 	struct fxt_witnessed witnessed;

@@ -87,14 +87,18 @@ static void take_away(struct fxt_heaps *h, struct fxt_process_heap *heap, uint64
 	fxt_map_remove(&h->live, s);
 }
 
-/* Tells the sums by stack that a block went, or came; 0: none did. */
-static void tell_stacks(const struct fxt_heaps *h, const struct fxt_reader *r, const struct fxt_record *rec,
+/* Tells the others that a block went, or came; 0: none did. */
+static void tell(const struct fxt_heaps *h, const struct fxt_reader *r, const struct fxt_record *rec,
 			uint64_t from, uint64_t to)
 {
 	if (h->by_stack && from)
 		fxt_heap_stacks_gave(h->by_stack, r, rec, from);
 	if (h->by_stack && to)
 		fxt_heap_stacks_got(h->by_stack, r, h->stacks, rec, to, requested_bytes(rec));
+	if (h->crashes && from)
+		fxt_crashes_gave(h->crashes, r, rec, from);
+	if (h->crashes && to)
+		fxt_crashes_got(h->crashes, r, rec, to, requested_bytes(rec));
 }
 
 void fxt_heaps_take(struct fxt_heaps *h, const struct fxt_reader *r, const struct fxt_record *rec,
@@ -109,7 +113,7 @@ void fxt_heaps_take(struct fxt_heaps *h, const struct fxt_reader *r, const struc
 	case FXT_EFFECT_FREE:
 		if (from)
 			take_away(h, heap, from, start_ns);
-		tell_stacks(h, r, rec, from, 0);
+		tell(h, r, rec, from, 0);
 		break;
 	case FXT_EFFECT_REALLOC:
 		/* A realloc that failed leaves the block as it was, but one of size 0 frees it. */
@@ -121,10 +125,10 @@ void fxt_heaps_take(struct fxt_heaps *h, const struct fxt_reader *r, const struc
 			take_away(h, heap, from, start_ns);
 		if (to)
 			add(h, heap, to, requested_bytes(rec), end_ns);
-		tell_stacks(h, r, rec, from, to);
+		tell(h, r, rec, from, to);
 		break;
 	default:
-		tell_stacks(h, r, rec, 0, to);
+		tell(h, r, rec, 0, to);
 		if (to)
 			add(h, heap, to, requested_bytes(rec), end_ns);
 		else

@@ -384,6 +384,7 @@ void fxt_report_free(struct fxt_report *report)
 	fxt_no_wait_free(&report->no_wait);
 	fxt_map_free(&report->cut);
 	fxt_ends_free(&report->process_ends);
+	fxt_crashes_free(&report->crashes);
 	fxt_objects_free(&report->objects);
 	fxt_processor_time_free(&report->processor);
 	fxt_tracks_free(&report->tracks);
