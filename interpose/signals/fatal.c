@@ -349,6 +349,15 @@ void fxt_fatal_set(int signum)
 	fxt_unlock(&fxt_agent.fatal_lock, mask);
 }
 
+/* Sets the action that the kernel had before. The C library would add a flag to it. */
+static void put_back(int signum, const struct sigaction *set)
+{
+	const struct fxt_kernel_action act = {set->sa_handler, (unsigned)set->sa_flags, set->sa_restorer,
+					      *(const uint64_t *)&set->sa_mask};
+
+	FXT_SYSCALL4(SYS_rt_sigaction, signum, &act, NULL, sizeof(act.mask));
+}
+
 /* Takes a signal at the start, by one system call where the program has the default action, as is usual.
  * Signals are blocked. */
 static void take(int signum)
@@ -362,10 +371,11 @@ static void take(int signum)
 		return;
 	if (set.sa_handler == SIG_DFL && !(set.sa_flags & ~RESTORER) && !*mask_of(&set.sa_mask))
 		return;
-	if (make_ours(signum, &set, &ours))
-		keep_set(signum, &set, &ours);
-	else
-		ours = set;
+	if (!make_ours(signum, &set, &ours)) {
+		put_back(signum, &set);
+		return;
+	}
+	keep_set(signum, &set, &ours);
 	fxt_signal_action(signum, &ours, NULL);
 }
 

@@ -175,16 +175,8 @@ FXT_WRAP_AROUND(process, action, sigset, sigset, guarded_sigset, QUICK, PLAIN_PT
 
 /* -- By number ----------------------------------------------------------------------------------- */
 
-/* The kernel's structure of an action, which begins with the handler like the C library's. */
-struct kernel_action {
-	action handler;
-	unsigned long flags;
-	void (*restorer)(void);
-	uint64_t mask;
-};
-
 static int action_by_number(struct fxt_by_number *call, int signum, const void *act,
-			    struct kernel_action *oldact)
+			    struct fxt_kernel_action *oldact)
 {
 	int result;
 

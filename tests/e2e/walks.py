@@ -228,6 +228,9 @@ def explain(ends):
             # Linkage tables, and the first and last instructions of functions that align their stack, which
             # find it by another register meanwhile.
             reasons["where the rule is no sum of the stack or frame pointer"] += count
+        elif rule and not rule[0].startswith(("rsp", "rbp")) and os.path.basename(path).startswith("ld-"):
+            # What binds a symbol at its first call keeps its frame by another register.
+            reasons["where the dynamic linker binds a symbol"] += count
         else:
             wrong += count
             print(f"{count} stacks ended at {path} {name} {offset}, which was {how}; the rule is {rule}")
