@@ -388,6 +388,35 @@ START_TEST(a_lock_of_the_parent)
 }
 END_TEST
 
+/* A lock whose holder has ended is held for ever. */
+START_TEST(a_lock_of_a_thread_that_ended)
+{
+	for (unsigned has_ended = 0; has_ended < 2; has_ended++) {
+		begin_trace();
+		frame(1, 0, "take_lock", "/bin/app", 0x10);
+		call(1, "io", "fsync", 1 * MS, 2 * MS);
+		call(2, "io", "fsync", 1 * MS, 2 * MS);
+		event(ASYNC_BEGIN, 2, "pthread", "thread", 1 * MS, 50, ARGS({"thread", UINT, 0x7000}));
+		if (has_ended)
+			event(ASYNC_END, 2, "pthread", "thread", 5 * MS, 50, NO_ARGS);
+		event(INSTANT, 1, "agent", "contended", BEGUN + 1, 0,
+		      ARGS({"mutex", POINTER, 0x5000}, {"holder", KOID, 8}, {"stack", POINTER, 1}));
+		event(BEGIN, 1, "pthread", "pthread_mutex_lock", BEGUN, 0, ARGS({"mutex", POINTER, 0x5000}));
+		kernel();
+		fact(99, 99, "sampling", LAST, NO_ARGS);
+		if (has_ended) {
+			expect(FXT_RULE_stuck, "take_lock");
+			continue;
+		}
+		make_report(&report, 10);
+		fxt_findings_make(&findings, &report, 0);
+		ck_assert_ptr_null(found(FXT_RULE_stuck));
+		fxt_findings_free(&findings);
+		end_report(&report);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	TCase *who = tcase_create("who"), *rules = tcase_create("rules");
@@ -399,5 +428,6 @@ int main(void)
 	tcase_add_test(rules, a_fifo_without_a_reader);
 	tcase_add_test(rules, a_wakeup_before_its_wait);
 	tcase_add_test(rules, a_lock_of_the_parent);
+	tcase_add_test(rules, a_lock_of_a_thread_that_ended);
 	return RUN_SUITE("stuck", who, rules);
 }

@@ -451,6 +451,36 @@ START_TEST(helpers)
 }
 END_TEST
 
+static void count_record(void *context, const struct fxt_perf_record *record)
+{
+	(void)record;
+	++*(unsigned *)context;
+}
+
+/* What is known of a process that was forked and waits since then is not held back for ever. */
+START_TEST(those_that_wait)
+{
+	struct perf_event_header out = {.type = PERF_RECORD_SWITCH, .size = sizeof(out)};
+	struct fxt_fresh_tasks fresh = {0};
+	unsigned waits, taken = 0;
+	struct fxt_perf_record record = {.header = &out, .pid = 5, .tid = 5, .time_ns = 1000};
+
+	random_seed(6500 + (uint64_t)_i);
+	waits = (unsigned)random_below(2);
+	out.misc = PERF_RECORD_MISC_SWITCH_OUT;
+	if (!waits)
+		out.misc |= PERF_RECORD_MISC_SWITCH_OUT_PREEMPT;
+	fxt_fresh_task_begin(&fresh, 5, 4, 4);
+	ck_assert(fxt_fresh_tasks_take(&fresh, &record, count_record, &taken));
+	fxt_fresh_tasks_settle(&fresh, 1000 - random_below(500), count_record, &taken);
+	ck_assert_uint_eq(taken, 0);
+	fxt_fresh_tasks_settle(&fresh, 1001 + random_below(500), count_record, &taken);
+	ck_assert_uint_eq(taken, waits);
+	fxt_fresh_tasks_end(&fresh, count_record, &taken);
+	ck_assert_uint_eq(taken, 1);
+}
+END_TEST
+
 /* -- Stacks ------------------------------------------------------------------------------------------ */
 
 /* A chain of frame pointers is followed to its end, and not out of the copy of the stack. */
@@ -609,6 +639,7 @@ int main(void)
 	tcase_set_timeout(test, 120);
 	tcase_add_loop_test(test, mappings, 0, 10);
 	tcase_add_loop_test(test, helpers, 0, 20);
+	tcase_add_loop_test(test, those_that_wait, 0, 20);
 	tcase_add_loop_test(test, rings, 0, 20);
 	tcase_add_loop_test(test, garbage, 0, 10);
 	tcase_add_loop_test(test, shares, 0, 6);
