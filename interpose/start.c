@@ -6,6 +6,7 @@
  */
 #include "agent/arrows/parent_links.h"
 #include "agent/base/bind.h"
+#include "agent/base/stack.h"
 #include "agent/process/fork.h"
 #include "agent/process/lifecycle.h"
 #include "interpose/engine/interpose.h"
@@ -112,9 +113,11 @@ void fxt_interpose_start(void)
 #include "interpose/tables/families.def"
 #undef FXT_FAMILY
 		/* Valgrind, whose core loads this function into its programs, ends a program that makes a
-		 * task for work that is done apart. */
-		if (fxt_is_anywhere("_vgnU_freeres"))
+		 * task for work that is done apart, and reports questions about stacks. */
+		if (fxt_is_anywhere("_vgnU_freeres")) {
 			fxt_apart_never();
+			fxt_stack_may_not_read();
+		}
 		atomic_store_explicit(&sizable, fxt_heap_sizable(fxt_reals_malloc), memory_order_relaxed);
 		atomic_store_explicit(&heap_unseen, !fxt_is_first("malloc"), memory_order_relaxed);
 		atomic_store_explicit(&fxt_interpose_found, true, memory_order_release);

@@ -278,6 +278,7 @@ APPS_C = \
 	tests/apps/host_fds \
 	tests/apps/host_frees \
 	tests/apps/host_limits \
+	tests/apps/host_overflow \
 	tests/apps/host_loader \
 	tests/apps/host_locks \
 	tests/apps/host_malloc \
@@ -446,7 +447,7 @@ HOST_SO = tests/apps/libhost_early.so tests/apps/libhost_plugin.so tests/apps/li
 tests/apps/host_control tests/apps/host_seccomp \
 tests/apps/libhost_plugin.so: APP_FLAGS = -finstrument-functions
 # Resolving a function when it is first called takes more than the smallest of stacks has.
-tests/apps/host_control: APP_LIBS = -Wl,-z,now
+tests/apps/host_control tests/apps/host_overflow: APP_LIBS = -Wl,-z,now
 tests/apps/libhost_early.so: APP_FLAGS = -DHOST_EARLY
 tests/apps/host_start tests/apps/host_threads: tests/apps/libhost_early.so
 tests/apps/host_start tests/apps/host_threads: APP_LIBS = -Ltests/apps -lhost_early -Wl,-rpath,'$$ORIGIN'

@@ -14,20 +14,22 @@ struct fxt_agent fxt_agent = {
 };
 __thread struct fxt_thread *fxt_self, *fxt_self_ending, *fxt_self_leaving;
 
-/* Does what fxt_stack_has_less() does where the thread does not know on which stack it is. */
-static __attribute__((noinline)) bool has_less_elsewhere(const struct fxt_thread *thread, uintptr_t here,
-							 size_t bytes)
+/* Nobody may read below the pointer of a stack of which nothing is known. */
+static bool may_not_read;
+
+void fxt_stack_may_not_read(void)
 {
-	/* The C library gives a thread the stack of one that has ended, if it is not four times as large. */
-	enum { LARGER = 4 };
+	may_not_read = true;
+}
+
+/* Does what fxt_stack_has_less() does where the thread does not know on which stack it is. */
+static __attribute__((noinline)) bool has_less_elsewhere(uintptr_t here, size_t bytes)
+{
 	stack_t stack;
 
 	if (!FXT_SYSCALL2(SYS_sigaltstack, NULL, &stack) && stack.ss_flags & SS_ONSTACK)
 		return (uintptr_t)&stack - (uintptr_t)stack.ss_sp < bytes;
-	/* Such a stack reaches below what was asked for, and a guard page ends it. */
-	return thread && here < thread->stack.low &&
-	       thread->stack.low - here < LARGER * (thread->stack.high - thread->stack.low) &&
-	       !fxt_is_forbidden(FXT_NO_LOCKS) && !fxt_sys_can_read(here - bytes);
+	return !may_not_read && !fxt_is_forbidden(FXT_NO_LOCKS) && !fxt_sys_can_read(here - bytes);
 }
 
 /* What a thread knows takes next to nothing of the stack that is asked about. */
@@ -41,7 +43,7 @@ bool fxt_stack_has_less(size_t bytes)
 	/* A handler on a stack that is disarmed meanwhile (SS_AUTODISARM) is not told of it. */
 	if (thread && here >= thread->stack.alternate_low && here < thread->stack.alternate_high)
 		return here - thread->stack.alternate_low < bytes;
-	return has_less_elsewhere(thread, here, bytes);
+	return has_less_elsewhere(here, bytes);
 }
 
 bool fxt_stack_know(struct fxt_thread *thread, const struct fxt_known_stack *known)

@@ -60,9 +60,13 @@ enum { FXT_SLOW_PATH_BYTES = 2048 };
 
 /* Tells whether fewer than `bytes` bytes (a page at most) of the stack are left. A thread on its own stack
  * knows it without a system call, unless its alternate stack lies there (interpose/signals/signal_mask.c
- * keeps track of that). Of a stack that is neither, such as a coroutine's, it is not known, and this returns
- * false. It uses integer registers alone. */
+ * keeps track of that). A stack that is neither, such as a coroutine's, is asked for a guard page: if it has
+ * none, this returns false. It uses integer registers alone. */
 FXT_COLD bool fxt_stack_has_less(size_t bytes);
+
+/* Says that stacks of which nothing is known are not asked for a guard page: valgrind reports that memory
+ * below the stack pointer was passed to a system call. This is called once, at start. */
+void fxt_stack_may_not_read(void);
 
 /* Tells whether the stack is too short for a slow path. Then the record that needs a slow path is dropped
  * and counted. A stack of MINSIGSTKSZ bytes may leave its handler 400, and a thread may need nearly all of

@@ -64,6 +64,7 @@ follow_fork double
 follow_fork daemon
 host_cancel fifo
 host_cancel_locks
+host_overflow 20 20000 3
 host_control callbacks
 host_control coroutines
 host_control jumps 50

@@ -65,6 +65,8 @@ done
 EXPECT=' is full at ' FXT_BUFFER_SIZE_MB=32 host jumps "$apps/host_control" jumps 300
 lossy jumps
 export FXT_BUFFER_SIZE_MB=16
+# A stack that the program has made itself is used up, and the program leaves it by a jump, from its handler.
+host overflow "$apps/host_overflow" 20 $((8192 + $(random_below 100000))) "$FXT_SEED"
 host coroutines "$apps/host_control" coroutines
 complete coroutines
 # A coroutine on a small stack has no frame on its thread's stack, and has a track of its own. The calls that
