@@ -131,12 +131,55 @@ static void leave_out_arguments(char *name)
 	*to = '\0';
 }
 
+/* Returns the character behind the bracket that closes the one at `at`, or the end. The '>' of an arrow
+ * closes nothing. */
+static char *skip_bracket(char *at)
+{
+	char opening = *at, closing = opening == '(' ? ')' : opening == '{' ? '}' : '>';
+	size_t depth = 0;
+
+	for (; *at; at++) {
+		if (*at == opening)
+			depth++;
+		else if (*at == closing && at[-1] != '-' && --depth == 0)
+			return at + 1;
+	}
+	return at;
+}
+
+/* The function that a std::thread runs calls the program's own, and an optimising compiler puts the whole of
+ * that one into it. Then the name becomes that of the program's function, if the thread was made of a function
+ * object, whose type says it. */
+static void name_what_thread_runs(char *text)
+{
+	static const char head[] = "std::thread::_State_impl<std::thread::_Invoker<std::tuple<",
+			  call[] = "::operator()";
+	char *object = text + strlen(head);
+	size_t bytes = 0;
+
+	if (strncmp(text, head, strlen(head)) != 0)
+		return;
+	/* Its arguments follow, if it has some. */
+	while (object[bytes] && !strchr(",> ", object[bytes]))
+		bytes += strchr("<({", object[bytes]) ? (size_t)(skip_bracket(object + bytes) - object) - bytes : 1;
+	if (!bytes || memmem(object, bytes, "(*)", 3))
+		return;
+	memmove(text, object, bytes);
+	memcpy(text + bytes, call, sizeof(call));
+}
+
+static void shorten(char *text)
+{
+	name_what_thread_runs(text);
+	leave_out_arguments(text);
+}
+
 char *fxt_demangle_short(const struct fxt_text *name, size_t columns)
 {
 	char *text = demangle(name, DMGL_NO_OPTS);
 
 	if (text && strlen(text) > columns)
-		leave_out_arguments(text);
+		shorten(text);
 	return text;
 }
 
@@ -152,22 +195,6 @@ static bool is_operator(const char *name, const char *at)
 
 	return strncmp(at, keyword, strlen(keyword)) == 0 && !is_of_word(at[strlen(keyword)]) &&
 	       (at == name || !is_of_word(at[-1]));
-}
-
-/* Returns the character behind the bracket that closes the one at `at`, or the end. The '>' of an arrow
- * closes nothing. */
-static char *skip_bracket(char *at)
-{
-	char opening = *at, closing = opening == '(' ? ')' : opening == '{' ? '}' : '>';
-	size_t depth = 0;
-
-	for (; *at; at++) {
-		if (*at == opening)
-			depth++;
-		else if (*at == closing && at[-1] != '-' && --depth == 0)
-			return at + 1;
-	}
-	return at;
 }
 
 /* Returns the bracket at which the parameters begin, or the end if there are none. *name is where the name of
@@ -209,7 +236,7 @@ char *fxt_shorten_demangled(const struct fxt_text *name, size_t columns)
 		memmove(text, start, strlen(start) + 1);
 	}
 	if (strlen(text) > columns)
-		leave_out_arguments(text);
+		shorten(text);
 	return text;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "rule_facts.h"
+#include "tools/analysis/demangle.h"
 #include "tools/common/message.h"
 #include "tools/printing/print.h"
 
@@ -33,8 +34,9 @@ static void print_rows(const struct fxt_report *report, const struct fxt_finding
 	fxt_contention_print_one(&report->contention, x->row, report->r, report->who, out);
 }
 
-/* So many samples have to say what holders did. */
-enum { LEAST_SAMPLES = 5 };
+/* What holders did is known if so many samples say it, and to blame if it took so much of the time that they
+ * computed. */
+enum { LEAST_SAMPLES = 5, LEAST_PERCENT = 20 };
 
 static const struct fxt_held_lock *what_holders_did(const struct fxt_report *report,
 						    const struct fxt_contended *lock)
@@ -101,7 +103,8 @@ static void add_lock(const struct fxt_report *report, struct fxt_findings *f, si
 		held_count += other->held_count;
 	}
 	is_seen = did && did->worked_in != FXT_NO_FRAME && report->held.sample_ns &&
-		  did->worked_ns >= LEAST_SAMPLES * report->held.sample_ns;
+		  did->worked_ns >= LEAST_SAMPLES * report->held.sample_ns &&
+		  did->worked_in_ns >= did->worked_ns / 100 * LEAST_PERCENT;
 	x = fxt_finding_add(f,
 			    is_seen ? who_had_it_done(report, did->worked_in, held->holder) : held->holder,
 			    is_seen ? FXT_FOR_CALL : FXT_FOR_LOCK,
@@ -114,7 +117,7 @@ static void add_lock(const struct fxt_report *report, struct fxt_findings *f, si
 		struct fxt_text text = fxt_symbol_text(report->r, one->held_at);
 
 		if (!fxt_text_is(&text, FXT_NO_PLACE))
-			x->culprit = fxt_printable(&text, 60, true);
+			x->culprit = fxt_function_label(&text, 60);
 	}
 	fxt_finding_evidence(x, "%s wait%s, the longest %s%s%s", fxt_count(count).text, count == 1 ? "" : "s",
 			     fxt_duration(max_ns).text, held_count ? "; it had been held for " : "",
