@@ -11,6 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <ucontext.h>
 
 #include "tools/analysis/categories.h"
 #include "tools/check/check.h"
@@ -95,7 +98,7 @@ static void limit_stacks(void)
 	pthread_attr_destroy(&attributes);
 }
 
-int main(int argc, char **argv)
+static int begin(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : NULL;
 
@@ -121,4 +124,39 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	return run(name, argc - 1, argv + 1);
+}
+
+/* What begin() is called with, and what it returned, where it has a stack of its own. */
+static struct {
+	int argc;
+	char **argv;
+	int status;
+	ucontext_t caller, own;
+} call;
+
+static void call_begin(void)
+{
+	call.status = begin(call.argc, call.argv);
+}
+
+/* The stack of main() is as large as RLIMIT_STACK says, and commands have frames of up to 70 KiB. So they get
+ * another stack where the limit is small. The limit stays as it is, for the programs that are traced. */
+int main(int argc, char **argv)
+{
+	const size_t bytes = 2 << 20;
+	struct rlimit limit;
+	void *stack;
+
+	if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= bytes)
+		return begin(argc, argv);
+	stack = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+	if (stack == MAP_FAILED || getcontext(&call.own) != 0)
+		return begin(argc, argv);
+	call.argc = argc;
+	call.argv = argv;
+	call.own.uc_stack.ss_sp = stack;
+	call.own.uc_stack.ss_size = bytes;
+	call.own.uc_link = &call.caller;
+	makecontext(&call.own, call_begin, 0);
+	return swapcontext(&call.caller, &call.own) == 0 ? call.status : begin(argc, argv);
 }

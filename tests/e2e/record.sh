@@ -306,6 +306,18 @@ done
 # A file that is smaller than the memory that the processes of a run share.
 little "size of files" "-f $((64 + $(random_below 512)))"
 rm -rf little.fxt .fxt-parts.*
+# A stack that has room for no table of the tool, and few descriptors: then there is no manager.
+for limit in "-s $((64 + $(random_below 64)))" "-n $((14 + $(random_below 8)))" \
+	"-n $((9 + $(random_below 5)))"; do
+	little "$limit" "$limit" 10>&-
+	is "$limit: what is said, but for the kernel's refusal" "" "$(grep -v perf_event_open err)"
+	valid little.fxt
+	rm -f little.fxt
+done
+# With fewer still there is no trace.
+few=$((4 + $(random_below 4)))
+little "-n $few" "-n $few"
+is "-n $few: lines that say so" 1 "$(grep -c 'no trace, and the command runs untraced' err)"
 # Its own path, without /proc.
 if test "$(id -u)" = 0 && unshare -m true 2>/dev/null; then
 	unshare -m sh -c 'mount -t tmpfs none /proc && exec "$@"' sh \

@@ -6,6 +6,7 @@
 
 #include "record.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,6 +23,9 @@
 #include "tools/programs/agent_path.h"
 #include "tools/programs/program.h"
 #include "tools/witness/witness.h"
+
+/* A run without a manager makes a pipe, and joins one file after another. */
+enum { DESCRIPTORS = 6 };
 
 /* Returns PROGRAM.PID.fxt, which is the agent's own default too, or PROGRAM.PID.fxt.zst. */
 static char *default_output(const struct fxt_record_options *o, pid_t pid)
@@ -224,8 +228,17 @@ static void cannot_be_timed(const struct recording *r)
 {
 	fxt_error(NULL, "--duration, --start-delay, --toggle, --rotate, --keep and --budget need "
 			"streaming mode without --trigger, --dormant and --on-full=wait, no limit of the "
-			"size of files, and room on the file system");
+			"size of files, a dozen descriptors (ulimit -n), and room on the file system");
 	rmdir(r->directory);
+}
+
+/* Executes the command in this process, because no trace can be made. */
+static int run_untraced(const struct fxt_record_options *o)
+{
+	fxt_error(NULL, "there is no trace, and the command runs untraced: %d more files may be open, and "
+			"recording takes %d (ulimit -n)", fxt_run_descriptors(DESCRIPTORS), DESCRIPTORS);
+	execvp(o->command[0], o->command);
+	return fxt_run_refused(o->command[0], errno);
 }
 
 static int record(struct fxt_record_options *o)
@@ -249,6 +262,8 @@ static int record(struct fxt_record_options *o)
 		free(r);
 		return FXT_STATUS_FAILED;
 	}
+	if (fxt_run_descriptors(DESCRIPTORS) < DESCRIPTORS)
+		return run_untraced(o);
 	r->stands_for = getpid();
 	if (r->agent && fxt_keep_wanted(o))
 		fxt_keep_begin(&r->kept, o);

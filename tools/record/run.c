@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -102,6 +103,18 @@ static void wait_for(struct fxt_run *run, struct fxt_signals *signals)
 	run->end_ns = fxt_host_now_ns();
 	run->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 	run->status = run->signal ? 128 + run->signal : WEXITSTATUS(status);
+}
+
+unsigned fxt_run_descriptors(unsigned most)
+{
+	struct rlimit limit;
+	unsigned free = 0;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+		return most;
+	for (int fd = 0; free < most && (rlim_t)fd < limit.rlim_cur; fd++)
+		free += fcntl(fd, F_GETFD) < 0;
+	return free;
 }
 
 int fxt_run_refused(const char *program, int error)

@@ -47,6 +47,9 @@ int fxt_run(char **argv, struct fxt_run *run, pid_t stands_for, fxt_run_meanwhil
 /* Makes LISTEN_PID and WATCHDOG_PID, if they have the number of process `from`, have that of this process. */
 void fxt_run_follow_pid(pid_t from);
 
+/* Returns how many descriptors this process may still open, `most` at most. */
+unsigned fxt_run_descriptors(unsigned most);
+
 /* Says that the program cannot be executed because of this errno. Returns FXT_STATUS_*. */
 int fxt_run_refused(const char *program, int error);
 

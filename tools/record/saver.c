@@ -25,6 +25,7 @@ enum {
 	MANY_PARTS_MB = 64,
 	PARTS = 8,                      /* each of the newest files has such a part of what is kept */
 	KERNEL_SHARE = 8,               /* such a part of --max-size is for what the kernel tells */
+	DESCRIPTORS = 13,               /* its own, and some for a program and the kernel */
 };
 
 static const uint64_t STEP_NS = 1000000000;
@@ -218,8 +219,8 @@ bool fxt_saver_begin(struct fxt_saver *s, const struct fxt_record_options *o, co
 	if (process >= 0)
 		close(process);
 	/* A kernel without pidfd_open() is one that the loop cannot wait with. */
-	if (process < 0 || !is_for_manager(o) || !has_room(directory, most_bytes(o)) ||
-	    !fxt_gates_make(&s->manager.session.gates))
+	if (process < 0 || fxt_run_descriptors(DESCRIPTORS) < DESCRIPTORS || !is_for_manager(o) ||
+	    !has_room(directory, most_bytes(o)) || !fxt_gates_make(&s->manager.session.gates))
 		return false;
 	s->socket = socket_path(directory);
 	s->archive = fxt_format("%s/" FXT_PARTS_ARCHIVE, directory);
