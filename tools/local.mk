@@ -497,9 +497,7 @@ REPORT_FILES = \
 	tools/report/report_threads.h \
 	tools/report/report_transfers.c \
 	tools/report/report_transfers.h \
-	tools/report/report_waits.c \
-	tools/report/report_weights.c \
-	tools/report/report_weights.h
+	tools/report/report_waits.c
 
 PAGE_FILES = \
 	tools/page/columns.c \
@@ -512,6 +510,8 @@ PAGE_FILES = \
 	tools/page/levels.h \
 	tools/page/page.c \
 	tools/page/page.h \
+	tools/page/report_weights.c \
+	tools/page/report_weights.h \
 	tools/page/timeline.c \
 	tools/page/timeline.h
 

@@ -47,7 +47,8 @@ class Browser:
         os.close(out_write)
         self.session = None
         target = next(one for one in self.ask("Target.getTargets")["targetInfos"] if one["type"] == "page")
-        self.session = self.ask("Target.attachToTarget", targetId=target["targetId"], flatten=True)["sessionId"]
+        attached = self.ask("Target.attachToTarget", targetId=target["targetId"], flatten=True)
+        self.session = attached["sessionId"]
         for domain in "Page", "Runtime", "Log", "Network":
             self.ask(domain + ".enable")
         self.size(width, height)

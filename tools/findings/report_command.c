@@ -14,11 +14,11 @@
 #include "tools/common/message.h"
 #include "tools/narrow/cut.h"
 #include "tools/page/page.h"
+#include "tools/page/report_weights.h"
 #include "tools/printing/print.h"
 #include "tools/programs/debug_dirs.h"
 #include "tools/programs/option_values.h"
 #include "tools/reading/mapped_trace.h"
-#include "tools/report/report_weights.h"
 
 static const char *const weight_names[FXT_WEIGHTS] = {"processor", "heap", "peak", "allocated", "waits"};
 
@@ -116,8 +116,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_SLICES:
 		in->most_slices = strtoul(arg, &end, 10);
 		if (*end || end == arg || *arg == '-' || in->most_slices == 0 || in->most_slices > UINT32_MAX)
-			argp_error(state, "--slices: '%s' is no number of slices: give a whole number from 1 on",
-				   arg);
+			argp_error(state, "--slices: '%s' is no number of slices: give a whole number from "
+					  "1 on", arg);
 		return 0;
 	case 'n':
 		in->options.top = strtoul(arg, &end, 10);

@@ -113,7 +113,11 @@ static uint32_t child_of(struct fxt_details *d, uint32_t node, uint32_t name, en
 
 	if (fresh) {
 		d->nodes = fxt_grow(d->nodes, &d->node_capacity, d->node_count + 1, sizeof(*d->nodes));
-		d->nodes[d->node_count] = (struct fxt_detail_node){.parent = node, .name = name, .type = type};
+		d->nodes[d->node_count] = (struct fxt_detail_node){
+			.parent = node,
+			.name = name,
+			.type = type,
+		};
 		s->value[0] = d->node_count++;
 	}
 	return (uint32_t)s->value[0];
@@ -189,7 +193,8 @@ uint32_t fxt_details_take(struct fxt_details *d, uint32_t track, const struct fx
 	struct fxt_record rec;
 	uint32_t node = 0;
 
-	if (!slice->has_arguments || !fxt_reader_event_at(r, slice->offset, r->providers[slice->provider], &rec))
+	if (!slice->has_arguments ||
+	    !fxt_reader_event_at(r, slice->offset, r->providers[slice->provider], &rec))
 		return 0;
 	for (unsigned i = 0; i < rec.arg_count; i++)
 		node = take_one(d, node, &rec, &rec.args[i], track, slice);

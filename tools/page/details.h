@@ -1,12 +1,12 @@
 /* The arguments of a page's slices, in columns that the page unpacks when somebody asks.
  *
- * The arguments of a record are a path in a tree: each node is an argument with its name and type behind those
- * before it. A slice has the number of the last node, and each node has a column with the values of all slices
- * that pass it, in the order in which the slices are written. So a value costs what it differs from the one
- * before, and names and types cost nothing.
+ * The arguments of a record are a path in a tree: each node is an argument with its name and type behind
+ * those before it. A slice has the number of the last node, and each node has a column with the values of all
+ * slices that pass it, in the order in which the slices are written. So a value costs what it differs from
+ * the one before, and names and types cost nothing.
  *
- * Stacks are numbers of nodes of a table of functions, and pointers to something that the trace has a name for
- * are numbers in a table of these.
+ * Stacks are numbers of nodes of a table of functions, and pointers to something that the trace has a name
+ * for are numbers in a table of these.
  */
 #ifndef FXT_TOOLS_DETAILS_H
 #define FXT_TOOLS_DETAILS_H
@@ -51,7 +51,7 @@ struct fxt_details {
 	uint32_t *texts;                        /* symbols */
 	size_t text_count, text_capacity;
 	struct fxt_map by_frame;                /* place of a stack's node -> place in `frames` */
-	uint32_t *frames;                       /* places of the report's nodes, a caller before its callees */
+	uint32_t *frames;                       /* places of the report's nodes, callers before callees */
 	size_t frame_count, frame_capacity;
 	struct fxt_map by_object;
 	const struct fxt_object **objects;

@@ -1,10 +1,10 @@
 /* Levels of detail: a row of slices, drawn coarsely.
  *
- * A row of a million slices is never drawn as such: at most as many can be told apart as the screen has pixels.
- * So a long row has levels. A level has a width in time, and slices that begin in one bucket of that width and
- * are shorter than it are one run; a longer slice stays alone. A run has the name of its longest slice. A page
- * draws the coarsest level whose width is less than a pixel. Each level has a quarter of the width of the one
- * before, and the last has the slices themselves.
+ * A row of a million slices is never drawn as such: at most as many can be told apart as the screen has
+ * pixels. So a long row has levels. A level has a width in time, and slices that begin in one bucket of that
+ * width and are shorter than it are one run; a longer slice stays alone. A run has the name of its longest
+ * slice. A page draws the coarsest level whose width is at most a pixel. Each level has a quarter of the
+ * width of the one before, and the last has the slices themselves.
  */
 #ifndef FXT_TOOLS_LEVELS_H
 #define FXT_TOOLS_LEVELS_H

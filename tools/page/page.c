@@ -7,9 +7,9 @@
  *	rest     the finer levels and the slices; points of counters; arrows
  *	details  arguments
  *
- * first and rest have four columns each, which go through all tracks, their rows and their levels in the order
- * of the head: begins (as differences within a level), durations, names, and of a slice its arguments and
- * whether it is open, of a run how many slices it has and how long the longest is.
+ * Four columns of first and rest go through all tracks, their rows and their levels in the order of the head:
+ * begins (as differences within a level), durations, names, and of a slice its arguments and whether it is
+ * open, of a run how many slices it has and how long the longest is.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -26,10 +26,10 @@
 #include "details.h"
 #include "heap_track.h"
 #include "levels.h"
+#include "report_weights.h"
 #include "tools/common/message.h"
 #include "tools/printing/json.h"
 #include "tools/printing/print.h"
-#include "tools/report/report_weights.h"
 
 /* The files of this folder, as text: see page_files of tools/local.mk. */
 #include "tools/page/page_files.def"
@@ -62,12 +62,12 @@ static void put_slices(struct writer *w, struct fxt_column *to, uint32_t track, 
 
 	for (size_t i = 0; i < count; i++) {
 		uint64_t at_ns = since_first(w, row[i].start_ns);
+		uint64_t arguments = fxt_details_take(&w->details, track, &row[i]);
 
 		fxt_column_unsigned(&to[BEGINS], at_ns - last_ns);
 		fxt_column_unsigned(&to[DURATIONS], row[i].end_ns - row[i].start_ns);
 		fxt_column_unsigned(&to[NAMES], row[i].name);
-		fxt_column_unsigned(&to[EXTRAS], (uint64_t)fxt_details_take(&w->details, track, &row[i]) << 1 |
-							 row[i].is_open);
+		fxt_column_unsigned(&to[EXTRAS], arguments << 1 | row[i].is_open);
 		last_ns = at_ns;
 	}
 }
@@ -209,7 +209,8 @@ static void put_tracks(struct writer *w, struct fxt_json *j)
 		fxt_json_u64(j, "process", track->pid);
 		put_text(j, "label", track_label(w, track));
 		if (track->kind == FXT_TRACK_THREAD)
-			fxt_json_u64(j, "thread", fxt_number(&w->reader, w->reader.threads[track->thread].tid));
+			fxt_json_u64(j, "thread",
+				     fxt_number(&w->reader, w->reader.threads[track->thread].tid));
 		if (track->slices.left_out + track->moments.left_out)
 			fxt_json_u64(j, "left_out", track->slices.left_out + track->moments.left_out);
 		put_rows(w, j, "rows", i, &track->slices);
@@ -354,8 +355,10 @@ enum { NARROWEST = 4000 };
 
 static void put_flame(struct fxt_json *j, const struct fxt_report *report, enum fxt_weight weight)
 {
-	static const char *const titles[FXT_WEIGHTS] = {"processor", "heap left at the end", "heap at its peak",
-							"heap, all that was asked for", "waits"};
+	static const char *const titles[FXT_WEIGHTS] = {
+		"processor", "heap left at the end", "heap at its peak", "heap, all that was asked for",
+		"waits",
+	};
 	static const char *const units[] = {"samples", "bytes", "ns"};
 	struct fxt_stacks s;
 
@@ -477,7 +480,8 @@ void fxt_page_write(const struct fxt_page *page, FILE *out)
 
 	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
 	      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-	      "script-src 'unsafe-inline'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">\n"
+	      "script-src 'unsafe-inline'; style-src 'unsafe-inline'; base-uri 'none'; "
+	      "form-action 'none'\">\n"
 	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
 	      "<title>fxt</title>\n<style>\n", out);
 	fputs(page_view_css, out);

@@ -484,9 +484,11 @@ static int by_row(const void *a, const void *b)
 {
 	const struct fxt_slice *x = a, *y = b;
 
-	return x->row != y->row ? (x->row < y->row ? -1 : 1)
-				: x->start_ns != y->start_ns ? (x->start_ns < y->start_ns ? -1 : 1)
-							     : (x->offset > y->offset) - (x->offset < y->offset);
+	if (x->row != y->row)
+		return x->row < y->row ? -1 : 1;
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
 /* Puts slices in rows: a call lies below the one that it is in, and lifetimes in the first row that has room.

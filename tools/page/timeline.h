@@ -1,9 +1,9 @@
 /* What a page draws over time: tracks with slices, moments and points, and arrows between them.
  *
- * fxt_timeline_read() visits a trace once (tools/export/visit.h) and keeps of each event what a picture needs;
- * its arguments are decoded again when they are written. A track is a thread, a processor, the lifetimes of
- * one kind in a process, or a counter. Afterwards each track's slices lie in rows, in which none covers
- * another, and are sorted by row and time.
+ * fxt_timeline_read() visits a trace once (tools/export/visit.h) and keeps of each event what a picture
+ * needs; its arguments are decoded again when they are written. A track is a thread, a processor, the
+ * lifetimes of one kind in a process, or a counter. Afterwards each track's slices lie in rows, in which none
+ * covers another, and are sorted by row and time.
  *
  * The number of slices is bounded. When there are more, the shortest are left out, and each track counts its
  * own. So memory does not grow with the trace beyond that, but for names and tracks.
@@ -32,7 +32,7 @@ struct fxt_slice {
 struct fxt_slices {
 	struct fxt_slice *list;
 	size_t count, capacity;
-	uint64_t left_out;      /* because they were among the shortest, or more of them overlap than have rows */
+	uint64_t left_out;      /* they were among the shortest, or more of them overlap than have rows */
 	size_t row_count;
 };
 

@@ -1170,7 +1170,8 @@ let lastStep = 0, mouse = {x: -1, y: -1};
 function step(now) {
 	if (!pressed.size)
 		return;
-	const ms = Math.min(50, now - lastStep), span = view.to - view.from;
+	/* The first frame may have begun before the key went down. */
+	const ms = Math.min(50, Math.max(0, now - lastStep)), span = view.to - view.from;
 	lastStep = now;
 	const x = mouse.x > view.gutter ? mouse.x : (view.gutter + view.width) / 2;
 	if (pressed.has("w"))

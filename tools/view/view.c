@@ -87,8 +87,8 @@ static int view_page(const char *trace)
 	if (!path)
 		return 1;
 	/* A trace may have a name that begins like an option. */
-	status = fxt_command_report(5, (char *[]){(char[]){"report"}, (char[]){"--html"}, path, (char[]){"--"},
-						  (char *)(uintptr_t)trace, NULL});
+	status = fxt_command_report(5, (char *[]){(char[]){"report"}, (char[]){"--html"}, path,
+						  (char[]){"--"}, (char *)(uintptr_t)trace, NULL});
 	if (access(path, R_OK) == 0)
 		open_in_browser(path);
 	free(path);
@@ -141,7 +141,7 @@ int fxt_command_view(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
 		{"perfetto", OPTION_PERFETTO, NULL, 0,
-		 "Hand the trace to https://ui.perfetto.dev, by this machine alone, and end when it has it", 0},
+		 "Hand the trace to ui.perfetto.dev, by this machine alone, and end when it has it", 0},
 		{"port", OPTION_PORT, "N", 0,
 		 "Do that on another port than 9001, for a viewer that may ask there; 0: any", 0},
 		{0},
@@ -150,7 +150,8 @@ int fxt_command_view(int argc, char **argv)
 		.options = options,
 		.parser = parse,
 		.args_doc = "FILE",
-		.doc = "Shows a trace in a browser: findings, a timeline, flame graphs. Prints where the page is.",
+		.doc = "Shows a trace in a browser: findings, a timeline, flame graphs. Prints where the "
+		       "page is.",
 	};
 	struct input in = {.port = FXT_SERVE_PORT};
 

@@ -2,7 +2,7 @@
 #ifndef FXT_TOOLS_REPORT_WEIGHTS_H
 #define FXT_TOOLS_REPORT_WEIGHTS_H
 
-#include "report.h"
+#include "tools/report/report.h"
 #include "tools/stacks/stacks.h"
 
 enum fxt_weight {
