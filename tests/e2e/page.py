@@ -271,8 +271,13 @@ def made(fxt, seed, rounds):
 def check_drawn(b, page, model, draw):
     """What is drawn in a stretch of time, against what the trace has there."""
     head, first = page.head, page.head["first_ns"]
-    for _ in range(6):
-        a, z = sorted(draw.sample(range(int(head["span_ns"]) + 100), 2))
+    calls = [call for thread in model.threads for call in thread.calls]
+    for number in range(8):
+        # A stretch around a call or an arrow, of any width.
+        begin = draw.choice([call.begin for call in calls] if number % 2 or not model.arrows
+                            else [one[0] for one in model.arrows]) - first
+        width = 10 ** draw.uniform(2, 7)
+        a, z = int(begin - width * draw.random()), int(begin + width)
         b.run("fxt.keep = true; fxt.view.top = 0; fxt.look(%d, %d); fxt.draw()" % (a, max(z, a + 50)))
         view = b.run("({from: fxt.view.from, to: fxt.view.to, gutter: fxt.view.gutter, "
                      "width: fxt.view.width, height: fxt.view.height})")
@@ -334,7 +339,7 @@ def check_pixels(b, picture, view, draw):
 def check_hands(b, page, model, draw):
     """A click shows the call's arguments; a search counts what the trace has."""
     threads = [thread for thread in model.threads if thread.calls and not thread.open]
-    for thread in threads[:2]:
+    for thread in threads * 3:
         call = draw.choice(thread.calls)
         track = page.head["tracks"].index(page.thread(thread.tid))
         row = page.head["tracks"][track]["rows"][call.depth][-1]["list"]

@@ -158,7 +158,7 @@ class Made:
         at = self.start + 10
         for _ in range(count):
             at += r.choice((1, 2, 50, 1000, 10 ** 6)) if r.random() < 0.3 else 3
-            stop = at + r.choice((0, 1, 7, 300, 20000)) + 1
+            stop = at + r.choice((0, 1, 7, 255, 16383)) + 1
             thread.calls.append(Call(at, stop, 0, self.name(), []))
             at = stop
 
@@ -192,6 +192,10 @@ class Made:
             at, runs = self.start + r.randrange(100), 0
             for _ in range(r.randint(1, 60)):
                 comes = r.choice([0] + [thread.tid for thread in self.threads])
+                # One in ten is missing: somebody leaves who did not come.
+                if self.switches and r.random() < 0.1 and self.switches[-1][0] == cpu and runs:
+                    self.switches.pop()
+                    runs = 999
                 self.put(8 | 4 << 4 | cpu << 20 | (r.choice((2, 3))) << 36 | 1 << 60, at, runs, comes)
                 stop = at + r.randint(1, 1000)
                 if comes:
@@ -217,7 +221,7 @@ class Made:
             left.append([(thread, call) for call in reversed(calls)])
             for ns in thread.instants:
                 self.event(0, ns, thread, "agent", r.choice(HOSTILE))
-            for _ in range(r.randint(0, 2)):
+            for _ in range(r.choice((0, 0, 0, 1, 2))):
                 ns = self.start + r.randrange(10 ** 5)
                 name = self.name()
                 thread.open.append((ns, name))
