@@ -262,6 +262,10 @@ def made(fxt, seed, rounds):
         skeletons.add(page.rest_of_it)
         check_made(page, model)
         check_limit(fxt, trace, model, draw.randint(1, draw.choice((500, 9000))))
+        # As many as are at least so long: those of just that length stay.
+        least = 2 ** draw.choice((8, 14))
+        check_limit(fxt, trace, model, 1 + sum(len(thread.open) for thread in model.threads) + sum(
+            call.end - call.begin >= least for thread in model.threads for call in thread.calls))
     # All that is no block is the same in each page: no text of a trace is in the markup.
     same("pages without their blocks", 1, len(skeletons))
 
