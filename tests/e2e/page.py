@@ -250,6 +250,24 @@ def check_limit(fxt, trace, model, most):
         same("what a limit leaves out", True, lost + lives <= found <= lost + lives + opens)
 
 
+def check_cut(fxt, trace, model, bytes_):
+    """A trace that is cut within a record: the page has what is before, and says so."""
+    model.write(trace)
+    with open(trace, "r+b") as file:
+        file.truncate(file.seek(0, 2) - bytes_)
+    page = trace + ".html"
+    ended = subprocess.run([fxt, "report", "--html", page, trace], capture_output=True, check=False)
+    same("exit status for a trace that is cut", 1, ended.returncode)
+    page = Page(page)
+    same("a trace that is cut is whole", False, page.head["is_whole"])
+    known = Counter((call.begin, call.end) for thread in model.threads for call in thread.calls)
+    found = Counter((one[0] + page.head["first_ns"], one[1] + page.head["first_ns"])
+                    for track in page.head["tracks"] if track["kind"] == "thread"
+                    for row in track["rows"] for one in row[-1]["list"] if not one[3] & 1)
+    same("calls before the cut", known, known | found)
+    same("calls that a cut leaves", sum(known.values()) - 1, sum(found.values()))
+
+
 def made(fxt, seed, rounds):
     skeletons = set()
     draw = random.Random(seed)
@@ -260,12 +278,14 @@ def made(fxt, seed, rounds):
         model.write(trace)
         page = Page(make_page(fxt, trace))
         skeletons.add(page.rest_of_it)
+        same("a sound trace is whole", True, page.head["is_whole"])
         check_made(page, model)
         check_limit(fxt, trace, model, draw.randint(1, draw.choice((500, 9000))))
         # As many as are at least so long: those of just that length stay.
         least = 2 ** draw.choice((8, 14))
         check_limit(fxt, trace, model, 1 + sum(len(thread.open) for thread in model.threads) + sum(
             call.end - call.begin >= least for thread in model.threads for call in thread.calls))
+    check_cut(fxt, "cut.fxt", Made(draw.getrandbits(40), 300), 8 * draw.randint(1, 3))
     # All that is no block is the same in each page: no text of a trace is in the markup.
     same("pages without their blocks", 1, len(skeletons))
 

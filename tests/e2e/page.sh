@@ -43,6 +43,7 @@ is "a page to standard output" "$(cksum <other.html)" "$(cksum <page.html)"
 
 # fxt view makes a page that only its user reads, says where, and has the desktop open it where there is one.
 mkdir bin pages
+# shellcheck disable=SC2016
 printf '#!/bin/sh\nprintf "%%s" "$1" >%s/opened\n' "$PWD" >bin/xdg-open
 chmod +x bin/xdg-open
 cp chain.fxt ./-x.fxt

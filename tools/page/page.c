@@ -422,6 +422,7 @@ static void put_sums(struct writer *w, struct fxt_json *j)
 	fxt_json_u64(j, "moments", w->moments);
 	fxt_json_u64(j, "arrows", t->arrow_count);
 	fxt_json_u64(j, "arrows_without_begin", t->arrows_without_end);
+	fxt_json_bool(j, "is_whole", t->is_whole);
 	fxt_json_u64(j, "left_out", t->left_out);
 	fxt_json_u64(j, "left_out_short", t->left_out_short);
 	fxt_json_u64(j, "least_ns", t->least_ns);

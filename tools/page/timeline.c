@@ -451,7 +451,7 @@ void fxt_timeline_read(struct fxt_timeline *t, struct fxt_reader *r, size_t most
 	};
 
 	*t = (struct fxt_timeline){.r = r, .first_ns = UINT64_MAX, .most_slices = most};
-	fxt_visit(r, &visitor);
+	t->is_whole = fxt_visit(r, &visitor);
 	if (t->provider_count < r->provider_count)
 		fxt_reach(t->provider_last_ns, &t->provider_capacity, &t->provider_count, r->provider_count,
 			  sizeof(*t->provider_last_ns));

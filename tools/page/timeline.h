@@ -83,6 +83,7 @@ struct fxt_timeline {
 	uint64_t first_ns, last_ns;     /* of all that is drawn */
 	size_t slice_count, most_slices;
 	uint64_t least_ns;              /* slices shorter than this are left out */
+	bool is_whole;                  /* it was read to its end: it is neither damaged nor cut short */
 	uint64_t left_out, left_out_short;      /* all; of them, those that were among the shortest */
 	/* while it is read */
 	struct fxt_map by_track, by_label, by_flow, by_async, by_tid;

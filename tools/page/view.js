@@ -1490,6 +1490,8 @@ function showHead() {
 	byId("title").textContent = head.title;
 	const parts = [duration(head.span_ns), `${amount(head.processes.length)} processes`,
 		`${amount(threads.length)} threads`, `${amount(calls)} calls`, `${amount(head.arrows)} arrows`];
+	if (!head.is_whole)
+		parts.push("the trace is damaged or cut short: the timeline has what is before that");
 	const crowded = head.left_out - head.left_out_short;
 	if (head.left_out_short)
 		parts.push(`left out: ${amount(head.left_out_short)} shorter than ${duration(head.least_ns)}`);
