@@ -55,12 +55,12 @@ struct base64 {
 
 static void put_group(struct base64 *b, unsigned bytes)
 {
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=";
 	uint32_t group = (uint32_t)b->rest[0] << 16 | (uint32_t)b->rest[1] << 8 | b->rest[2];
 	char text[4];
 
 	for (unsigned i = 0; i < 4; i++)
-		text[i] = i <= bytes ? digits[group >> (18 - 6 * i) & 63] : '=';
+		text[i] = digits[i <= bytes ? group >> (18 - 6 * i) & 63 : 64];
 	fwrite(text, 1, 4, b->out);
 	b->characters += 4;
 	memset(b->rest, 0, sizeof(b->rest));

@@ -23,14 +23,14 @@ enum { REQUEST_BYTES = 16 << 10, PATIENCE_S = 10 };
 static bool make_path(struct fxt_serve *s)
 {
 	unsigned char token[FXT_SERVE_TOKEN_BYTES];
-	char *to = s->path;
+	size_t used = 1;
 
 	if (getrandom(token, sizeof(token), 0) != (ssize_t)sizeof(token))
 		return false;
-	*to++ = '/';
-	for (size_t i = 0; i < sizeof(token); i++)
-		to += sprintf(to, "%02x", token[i]);
-	strcpy(to, "/trace.fxt");
+	s->path[0] = '/';
+	for (size_t i = 0; i < sizeof(token); i++, used += 2)
+		snprintf(s->path + used, sizeof(s->path) - used, "%02x", token[i]);
+	snprintf(s->path + used, sizeof(s->path) - used, "/trace.fxt");
 	return true;
 }
 
