@@ -39,6 +39,10 @@ if test -c /dev/full; then
 fi
 "$FXT" report --html - chain.fxt >page.html || fail "a page to standard output"
 "$FXT" report --html other.html chain.fxt || fail "a page to a file"
+"$FXT" report --folded=allocated:- --html beside.html chain.fxt >folded 2>err ||
+	fail "stacks and a page: $(cat err)"
+test -s folded || fail "there are no stacks beside a page"
+is "a page beside stacks" "$(cksum <other.html)" "$(cksum <beside.html)"
 is "a page to standard output" "$(cksum <other.html)" "$(cksum <page.html)"
 
 # fxt view makes a page that only its user reads, says where, and has the desktop open it where there is one.

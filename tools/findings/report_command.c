@@ -241,11 +241,12 @@ static bool write_stacks(struct input *in, const struct fxt_report *report, cons
 	return true;
 }
 
-/* Writes what --folded and --flame ask for. Returns whether the report goes to standard output besides. */
+/* Writes what --folded and --flame ask for. Returns whether the report or a page is
+ * written besides. */
 static bool show_stacks(struct input *in, const struct fxt_report *report)
 {
 	return write_stacks(in, report, &in->folded, false) && write_stacks(in, report, &in->flame, true) &&
-	       !is_stdout(in->folded.path) && !is_stdout(in->flame.path);
+	       (in->html || (!is_stdout(in->folded.path) && !is_stdout(in->flame.path)));
 }
 
 static void show(struct fxt_reader *r, void *context);
