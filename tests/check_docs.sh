@@ -96,7 +96,7 @@ done
 
 # Comments of the sources name files of the tree by their paths. NAME stands for any name here too. Files that
 # are made are in the build directory.
-made="interpose/argument_names.def"
+made="interpose/argument_names.def tools/page/page_files.def"
 while IFS=: read -r file name; do
 	[[ " $made " == *" $name "* ]] || grep -qxF "$name" <<<"$files" || has_file "$name" ||
 		fail "$file: there is no file $name"

@@ -571,6 +571,8 @@ E2E_TESTS = \
 	tests/e2e/modes.sh \
 	tests/e2e/objects.sh \
 	tests/e2e/owns.sh \
+	tests/e2e/page.sh \
+	tests/e2e/page_drawn.sh \
 	tests/e2e/perfetto.sh \
 	tests/e2e/place.sh \
 	tests/e2e/plt.sh \
@@ -605,6 +607,7 @@ E2E_HELPERS = tests/e2e/bounded.py tests/e2e/ctf_lib.sh tests/e2e/hostile.py \
 	tests/e2e/stacked.py \
 	tests/e2e/controller.py tests/e2e/ctf.py tests/e2e/fibers.py tests/e2e/filters.py tests/e2e/kills.py \
 	tests/e2e/manager.py tests/e2e/numbers.py tests/e2e/odd.py tests/e2e/other_writers.py \
+	tests/e2e/browser.py tests/e2e/page.py tests/e2e/page_maker.py \
 	tests/e2e/crashes.py tests/e2e/progress.py tests/e2e/sleeps.py tests/e2e/steps.py \
 	tests/e2e/stuck.py tests/e2e/trace.py tests/e2e/walks.py
 # The providers of managed.sh, which keep a model of what they write.

@@ -29,6 +29,7 @@
 #include "tools/record/record.h"
 #include "tools/findings/finding.h"
 #include "tools/top/top.h"
+#include "tools/view/view.h"
 
 static const struct command {
 	const char *name;
@@ -40,6 +41,7 @@ static const struct command {
 	{"top", fxt_command_top, "what the programs that are being recorded do, every second"},
 	{"ctl", fxt_command_ctl, "start and stop the recording of fxt serve, and ask what it knows"},
 	{"report", fxt_command_report, "where the time, the waiting, the memory and the bytes went"},
+	{"view", fxt_command_view, "the trace in a browser: findings, a timeline, flame graphs"},
 	{"dump", fxt_command_dump, "a line for every record"},
 	{"check", fxt_command_check, "whether a trace is what the format and its viewers require"},
 	{"merge", fxt_command_merge, "join what a killed fxt record left, or traces of several processes"},

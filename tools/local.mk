@@ -499,6 +499,34 @@ REPORT_FILES = \
 	tools/report/report_transfers.h \
 	tools/report/report_waits.c
 
+PAGE_FILES = \
+	tools/page/columns.c \
+	tools/page/columns.h \
+	tools/page/details.c \
+	tools/page/details.h \
+	tools/page/heap_track.c \
+	tools/page/heap_track.h \
+	tools/page/levels.c \
+	tools/page/levels.h \
+	tools/page/page.c \
+	tools/page/page.h \
+	tools/page/report_weights.c \
+	tools/page/report_weights.h \
+	tools/page/timeline.c \
+	tools/page/timeline.h
+
+# What a browser runs lies in files of its own, which become strings of page.c when it is built.
+PAGE_TEXTS = tools/page/view.html tools/page/view.css tools/page/view.js
+EXTRA_DIST += $(PAGE_TEXTS)
+BUILT_SOURCES += tools/page/page_files.def
+CLEANFILES += tools/page/page_files.def
+tools/page/page_files.def: $(PAGE_TEXTS)
+	$(AM_V_GEN)$(MKDIR_P) tools/page && for file in $(PAGE_TEXTS); do \
+		name=`basename $$file | tr . _` && \
+		echo "static const char page_$$name[] =" && \
+		sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $(srcdir)/$$file && echo ";" || exit 1; \
+	done > $@.new && mv $@.new $@
+
 FINDINGS_FILES = \
 	tools/findings/crash_words.c \
 	tools/findings/crash_words.h \
@@ -527,6 +555,7 @@ FINDINGS_FILES = \
 	tools/findings/finding.h \
 	tools/findings/findings.c \
 	tools/findings/findings_json.c \
+	tools/findings/findings_page.c \
 	tools/findings/findings_print.c \
 	tools/findings/report_command.c \
 	tools/findings/rule_facts.c \
@@ -536,6 +565,12 @@ FINDINGS_FILES = \
 	tools/findings/rules.c \
 	tools/findings/rules.def \
 	tools/findings/rules.h
+
+VIEW_FILES = \
+	tools/view/serve_once.c \
+	tools/view/serve_once.h \
+	tools/view/view.c \
+	tools/view/view.h
 
 TOP_FILES = \
 	tools/top/top.c \
@@ -554,8 +589,8 @@ TOOLS_SOURCES = $(COMMON_FILES) $(READING_FILES) $(PRINTING_FILES) $(ANALYSIS_FI
 	$(JOIN_FILES) \
 	$(WITNESS_FILES) $(WAITS_FILES) $(CRITICAL_FILES) $(EXPORT_FILES) \
 	$(RECORD_FILES) $(ARCHIVE_FILES) $(MANAGER_FILES) \
-	$(IMPORT_FILES) $(CHECK_FILES) $(DUMP_FILES) $(REPORT_FILES) $(FINDINGS_FILES) \
-	$(TOP_FILES)
+	$(IMPORT_FILES) $(CHECK_FILES) $(DUMP_FILES) $(REPORT_FILES) $(PAGE_FILES) $(FINDINGS_FILES) \
+	$(VIEW_FILES) $(TOP_FILES)
 
 TOOLS_CPPFLAGS = $(AM_CPPFLAGS)
 TOOLS_LIBS = libfxttools.la libfxtwriter.la $(JANSSON_LIBS) $(LIBDW_LIBS) $(LIBELF_LIBS) $(LIBIBERTY_LIBS) \

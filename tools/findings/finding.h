@@ -92,6 +92,10 @@ void fxt_findings_json(const struct fxt_findings *f, const struct fxt_report *re
 /* Prints the report as JSON. */
 void fxt_findings_json_report(const struct fxt_findings *f, const struct fxt_report *report, FILE *out);
 
+/* Writes a page with the findings and all that happened: tools/page/page.h. It has at most so many slices. */
+void fxt_findings_page(const struct fxt_findings *f, const struct fxt_report *report, const char *title,
+		       size_t most_slices, FILE *out);
+
 /* The subcommand `fxt report`: see tools/common/command.h. */
 int fxt_command_report(int argc, char **argv);
 

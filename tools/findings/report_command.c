@@ -13,19 +13,18 @@
 #include "tools/common/command.h"
 #include "tools/common/message.h"
 #include "tools/narrow/cut.h"
+#include "tools/page/page.h"
+#include "tools/page/report_weights.h"
 #include "tools/printing/print.h"
 #include "tools/programs/debug_dirs.h"
 #include "tools/programs/option_values.h"
 #include "tools/reading/mapped_trace.h"
-#include "tools/stacks/stacks.h"
 
-/* What stacks are weighed by. */
-enum weight { PROCESSOR, LEFT, PEAK, ALLOCATED, WAITS, WEIGHTS };
-static const char *const weight_names[WEIGHTS] = {"processor", "heap", "peak", "allocated", "waits"};
+static const char *const weight_names[FXT_WEIGHTS] = {"processor", "heap", "peak", "allocated", "waits"};
 
 /* Where stacks go: `-` for standard output, NULL for nowhere. */
 struct stacks_output {
-	enum weight weight;
+	enum fxt_weight weight;
 	const char *path;
 };
 
@@ -35,13 +34,17 @@ struct input {
 	const char *path;
 	struct stacks_output folded, flame;
 	uint64_t rules_off;             /* struct fxt_findings.off */
+	const char *html;               /* where a page goes; NULL: nowhere */
+	const char *title;              /* the page's; NULL: the trace's name */
+	size_t most_slices;             /* on the page */
 	const char *explain;            /* the handle of a finding; NULL: the whole report is printed */
 	bool failed;                    /* a file could not be written */
 	bool is_apart; /* processes with one number have been told apart */
 };
 
 /* Options that have no letter. */
-enum { OPTION_FOLDED = 256, OPTION_FLAME, OPTION_WRAPPERS, OPTION_FINDINGS, OPTION_EXPLAIN };
+enum { OPTION_FOLDED = 256, OPTION_FLAME, OPTION_WRAPPERS, OPTION_FINDINGS, OPTION_EXPLAIN,
+       OPTION_HTML, OPTION_SLICES };
 
 static bool is_stdout(const char *path)
 {
@@ -56,18 +59,18 @@ static void parse_stacks(struct stacks_output *to, const char *arg, struct argp_
 
 	/* A path may have a colon, behind a slash or a dot that no weight has. */
 	if (colon && !word[strspn(word, "abcdefghijklmnopqrstuvwxyz")])
-		bad = fxt_option_bad_word(word, weight_names, WEIGHTS);
+		bad = fxt_option_bad_word(word, weight_names, FXT_WEIGHTS);
 	if (bad)
 		argp_error(state, "%s; a FILE of such a name is ./%s", bad, arg);
 	free(bad);
 	free(word);
-	*to = (struct stacks_output){PROCESSOR, arg};
-	for (unsigned i = 0; i < WEIGHTS; i++) {
+	*to = (struct stacks_output){FXT_WEIGHT_PROCESSOR, arg};
+	for (unsigned i = 0; i < FXT_WEIGHTS; i++) {
 		size_t bytes = strlen(weight_names[i]);
 
 		if (strncmp(arg, weight_names[i], bytes) != 0 || (arg[bytes] && arg[bytes] != ':'))
 			continue;
-		to->weight = (enum weight)i;
+		to->weight = (enum fxt_weight)i;
 		to->path = arg[bytes] ? arg + bytes + 1 : "-";
 	}
 }
@@ -105,6 +108,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'a': in->options.top = FXT_TOP_ALL; return 0;
+	case OPTION_HTML:
+		in->html = arg;
+		if (!*arg)
+			argp_error(state, "no FILE was given to write the page to");
+		return 0;
+	case OPTION_SLICES:
+		in->most_slices = strtoul(arg, &end, 10);
+		if (*end || end == arg || *arg == '-' || in->most_slices == 0 || in->most_slices > UINT32_MAX)
+			argp_error(state, "--slices: '%s' is no number of slices: give a whole number from "
+					  "1 on", arg);
+		return 0;
 	case 'n':
 		in->options.top = strtoul(arg, &end, 10);
 		if (*end || end == arg || *arg == '-' || in->options.top == 0 || in->options.top > UINT32_MAX)
@@ -127,10 +141,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case FXT_KEY_DEBUG_DIR: fxt_debug_dirs_add(arg); return 0;
 	case ARGP_KEY_END:
-		if (is_stdout(in->folded.path) + is_stdout(in->flame.path) + in->options.json +
-			    (in->explain != NULL) > 1)
-			argp_error(state,
-				   "standard output can take one of --json, --explain, --folded and --flame");
+		if (is_stdout(in->folded.path) + is_stdout(in->flame.path) + is_stdout(in->html) +
+			    in->options.json + (in->explain != NULL) > 1)
+			argp_error(state, "standard output can take one of --json, --explain, --html, "
+					  "--folded and --flame");
+		if (in->html && (in->options.json || in->explain))
+			argp_error(state, "--html stands alone: it has what --json and --explain print");
 		return 0;
 	default:
 		return fxt_narrow_parse(&in->narrow, key, arg, state) == 0
@@ -147,47 +163,57 @@ static bool is_same_file(const char *a, const char *b)
 }
 
 /* Makes the stacks that were asked for. Returns false after a message if there are none. */
-static bool make_stacks(struct input *in, const struct fxt_report *report, enum weight weight,
+static bool make_stacks(const struct input *in, const struct fxt_report *report, enum fxt_weight weight,
 			struct fxt_stacks *s)
 {
-	const struct fxt_heap_stacks *h = &report->heap_stacks;
-	uint64_t missing;
+	bool is_heap = weight != FXT_WEIGHT_PROCESSOR && weight != FXT_WEIGHT_WAITS;
+	uint64_t missing = is_heap ? fxt_heap_blocks_missing(&report->heap_stacks) : 0;
 
-	if (weight == PROCESSOR) {
-		if (report->processor.tree.samples)
-			fxt_stacks_make(s, &report->processor, report->r);
-		else
-			fxt_error(in->path, "it has no samples, so there are no stacks");
-		return report->processor.tree.samples;
-	}
-	fxt_stacks_begin(s, weight == WAITS ? FXT_STACKS_NS : FXT_STACKS_BYTES);
-	for (size_t i = 0; weight == WAITS && i < report->wait_stacks.count; i++) {
-		const struct fxt_stack_sum *one = &report->wait_stacks.list[i];
-
-		fxt_stacks_add(s, &report->who->stacks, report->r, one->key, one->innermost, one->total_ns);
-	}
-	for (size_t i = 0; weight != WAITS && i < h->count; i++) {
-		const struct fxt_heap_stack *one = &h->list[i];
-		const struct fxt_heap_sum *sum =
-			weight == LEFT ? &one->left : weight == PEAK ? &one->at_peak : &one->all;
-
-		if (sum->bytes)
-			fxt_stacks_add(s, &report->who->stacks, report->r, h->processes[one->process].pid,
-				       one->innermost,
-				       sum->bytes > UINT64_MAX ? UINT64_MAX : (uint64_t)sum->bytes);
-	}
-	fxt_stacks_finish(s);
-	missing = weight == WAITS ? 0 : fxt_heap_blocks_missing(h);
 	if (missing)
 		fxt_error(in->path, "these sums are too low: %s blocks and samples found no place in the "
 			  "agent's table or the trace", fxt_count(missing).text);
-	if (s->samples)
+	if (fxt_report_weigh(report, weight, s))
 		return true;
-	fxt_error(in->path, weight == WAITS  ? "it has no waits with stacks"
-			    : weight == LEFT ? "it has no blocks with stacks that were left"
-					     : "it has no blocks with stacks");
-	fxt_stacks_free(s);
+	fxt_error(in->path, "%s",
+		  weight == FXT_WEIGHT_PROCESSOR ? "it has no samples, so there are no stacks"
+		  : weight == FXT_WEIGHT_WAITS	 ? "it has no waits with stacks"
+		  : weight == FXT_WEIGHT_LEFT	 ? "it has no blocks with stacks that were left"
+						 : "it has no blocks with stacks");
 	return false;
+}
+
+/* Opens a file for what is made of the trace; `-` is standard output. Returns NULL after a message. */
+static FILE *open_output(struct input *in, const char *path, const char *what)
+{
+	FILE *out;
+
+	if (is_stdout(path))
+		return stdout;
+	if (is_same_file(path, in->path)) {
+		fxt_error(path, "this is the trace that is read, and %s would take its place", what);
+		in->failed = true;
+		return NULL;
+	}
+	out = fopen(path, "we");
+	if (!out) {
+		fxt_error(path, "%s", strerror(errno));
+		in->failed = true;
+	}
+	return out;
+}
+
+/* What standard output could not take is told at the exit. */
+static void close_output(struct input *in, const char *path, FILE *out)
+{
+	bool ok;
+
+	if (out == stdout)
+		return;
+	ok = !ferror(out);
+	if (fclose(out) == 0 && ok)
+		return;
+	fxt_error(path, "%s", strerror(errno));
+	in->failed = true;
 }
 
 /* Returns false if there are no stacks. */
@@ -196,42 +222,31 @@ static bool write_stacks(struct input *in, const struct fxt_report *report, cons
 {
 	struct fxt_stacks stacks;
 	FILE *out;
-	bool ok;
 
 	if (!to->path)
 		return true;
-	if (is_same_file(to->path, in->path)) {
-		fxt_error(to->path, "this is the trace that is read, and stacks would take its place");
-		in->failed = true;
-		return true;
-	}
 	if (!make_stacks(in, report, to->weight, &stacks)) {
 		in->failed = true;
 		return false;
 	}
-	out = is_stdout(to->path) ? stdout : fopen(to->path, "we");
+	out = open_output(in, to->path, "stacks");
 	if (out && as_flame)
-		fxt_stacks_print_flame(&stacks, in->path, to->weight == PROCESSOR ? report->processor.hz : 0,
-				       out);
+		fxt_stacks_print_flame(&stacks, in->path,
+				       to->weight == FXT_WEIGHT_PROCESSOR ? report->processor.hz : 0, out);
 	else if (out)
 		fxt_stacks_print_folded(&stacks, out);
 	fxt_stacks_free(&stacks);
-	/* What standard output could not take is told at the exit. */
-	if (out == stdout)
-		return true;
-	ok = out && !ferror(out);
-	if (!(out && fclose(out) == 0 && ok)) {
-		fxt_error(to->path, "%s", strerror(errno));
-		in->failed = true;
-	}
+	if (out)
+		close_output(in, to->path, out);
 	return true;
 }
 
-/* Writes what --folded and --flame ask for. Returns whether the report goes to standard output besides. */
+/* Writes what --folded and --flame ask for. Returns whether the report or a page is
+ * written besides. */
 static bool show_stacks(struct input *in, const struct fxt_report *report)
 {
 	return write_stacks(in, report, &in->folded, false) && write_stacks(in, report, &in->flame, true) &&
-	       !is_stdout(in->folded.path) && !is_stdout(in->flame.path);
+	       (in->html || (!is_stdout(in->folded.path) && !is_stdout(in->flame.path)));
 }
 
 static void show(struct fxt_reader *r, void *context);
@@ -256,6 +271,16 @@ static bool show_apart(struct input *in, const struct fxt_report *report)
 	return true;
 }
 
+static void write_page(struct input *in, const struct fxt_report *report, const struct fxt_findings *findings)
+{
+	FILE *out = open_output(in, in->html, "the page");
+
+	if (!out)
+		return;
+	fxt_findings_page(findings, report, in->title ? in->title : in->path, in->most_slices, out);
+	close_output(in, in->html, out);
+}
+
 /* Prints what was asked for of a report. */
 static void print(struct input *in, const struct fxt_report *report)
 {
@@ -270,6 +295,8 @@ static void print(struct input *in, const struct fxt_report *report)
 			in->failed = true;
 		}
 		free(bad);
+	} else if (in->html) {
+		write_page(in, report, &findings);
 	} else if (in->options.json) {
 		fxt_findings_json_report(&findings, report, stdout);
 	} else {
@@ -315,6 +342,10 @@ int fxt_command_report(int argc, char **argv)
 		{"folded", OPTION_FOLDED, "[WHAT:]FILE", 0,
 		 "Write stacks, a line each. WHAT is processor, heap, peak, allocated or waits", 0},
 		{"flame", OPTION_FLAME, "[WHAT:]FILE", 0, "Write a flame graph (SVG) of the same", 0},
+		{"html", OPTION_HTML, "FILE", 0,
+		 "Write a page for a browser, which needs nothing else: findings, timeline, flame graphs", 0},
+		{"slices", OPTION_SLICES, "N", 0,
+		 "Calls on the page (default 4000000); of more, the shortest are left out", 0},
 		FXT_DEBUG_DIR_OPTION,
 		{"utc", 'u', NULL, 0, "Times of day as well, in UTC", 0},
 		FXT_JSON_OPTION,
@@ -325,7 +356,8 @@ int fxt_command_report(int argc, char **argv)
 		.options = options, .parser = parse, .args_doc = "FILE",
 		.doc = "Where the time, the waiting, the memory and the bytes went, most costly first.",
 	};
-	struct input in = {.options = {.top = 10, .wrappers = getenv("FXT_WRAPPERS")}};
+	struct input in = {.options = {.top = 10, .wrappers = getenv("FXT_WRAPPERS")},
+			   .most_slices = FXT_PAGE_SLICES};
 	char *part = NULL;
 	int status;
 

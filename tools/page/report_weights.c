@@ -1,0 +1,50 @@
+/* Stacks of a report, by weight. See report_weights.h. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "report_weights.h"
+
+static void add_waits(const struct fxt_report *report, struct fxt_stacks *s)
+{
+	for (size_t i = 0; i < report->wait_stacks.count; i++) {
+		const struct fxt_stack_sum *one = &report->wait_stacks.list[i];
+
+		fxt_stacks_add(s, &report->who->stacks, report->r, one->key, one->innermost, one->total_ns);
+	}
+}
+
+static void add_heap(const struct fxt_report *report, enum fxt_weight weight, struct fxt_stacks *s)
+{
+	const struct fxt_heap_stacks *h = &report->heap_stacks;
+
+	for (size_t i = 0; i < h->count; i++) {
+		const struct fxt_heap_stack *one = &h->list[i];
+		const struct fxt_heap_sum *sum = weight == FXT_WEIGHT_LEFT   ? &one->left
+						 : weight == FXT_WEIGHT_PEAK ? &one->at_peak
+									     : &one->all;
+
+		if (sum->bytes)
+			fxt_stacks_add(s, &report->who->stacks, report->r, h->processes[one->process].pid,
+				       one->innermost,
+				       sum->bytes > UINT64_MAX ? UINT64_MAX : (uint64_t)sum->bytes);
+	}
+}
+
+bool fxt_report_weigh(const struct fxt_report *report, enum fxt_weight weight, struct fxt_stacks *s)
+{
+	if (weight == FXT_WEIGHT_PROCESSOR) {
+		if (report->processor.tree.samples)
+			fxt_stacks_make(s, &report->processor, report->r);
+		return report->processor.tree.samples;
+	}
+	fxt_stacks_begin(s, weight == FXT_WEIGHT_WAITS ? FXT_STACKS_NS : FXT_STACKS_BYTES);
+	if (weight == FXT_WEIGHT_WAITS)
+		add_waits(report, s);
+	else
+		add_heap(report, weight, s);
+	fxt_stacks_finish(s);
+	if (!s->samples)
+		fxt_stacks_free(s);
+	return s->samples;
+}
