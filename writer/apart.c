@@ -178,14 +178,42 @@ static __attribute__((noinline)) long make_helper(struct work *given)
 #endif
 }
 
+/* Asks for a thread with this one's number, which is taken. Returns the kernel's error. */
+static long ask_for_thread(uint64_t flags)
+{
+	const pid_t taken = (pid_t)FXT_SYSCALL0(SYS_gettid);
+	/* This is struct clone_args, which <linux/sched.h> may not have whole. */
+	const struct {
+		uint64_t flags, unused[7], numbers, number_count;
+	} request = {.flags = flags, .numbers = (uintptr_t)&taken, .number_count = 1};
+
+	return FXT_SYSCALL2(SYS_clone3, &request, sizeof(request));
+}
+
+/* Returns whether the kernel says that a child of this thread would be in its own namespace of process ids.
+ * It refuses a thread that would not be in the namespace of its process (EINVAL), before it finds that the
+ * number is taken (EEXIST) or that this process may choose no numbers (EPERM). A filter may say EPERM as
+ * well, and does then whatever is asked for. */
+static bool could_have_thread(void)
+{
+	long error;
+
+	if (fxt_is_forbidden(FXT_NO_PROBE))
+		return false;
+	error = ask_for_thread(CLONE_THREAD | CLONE_SIGHAND | CLONE_VM);
+	return error == -EEXIST || (error == -EPERM && ask_for_thread(CLONE_THREAD) == -EINVAL);
+}
+
 /* Returns whether a child of this thread would be in its own namespace of process ids. In a new namespace the
- * first process is the one that ends all others, so that place is not for a helper. Where the kernel does not
- * say, there may be a new one. */
+ * first process is the one that ends all others, so that place is not for a helper. Where neither /proc nor
+ * the kernel says so, there may be a new one. */
 static bool keeps_namespace(void)
 {
 	char own[LINK_BYTES], next[LINK_BYTES];
 	int bytes = fxt_sys_readlink("/proc/thread-self/ns/pid", own, sizeof(own));
 
+	if (bytes == -ENOENT)
+		return could_have_thread();
 	return bytes > 0 &&
 	       fxt_sys_readlink("/proc/thread-self/ns/pid_for_children", next, sizeof(next)) == bytes &&
 	       !memcmp(own, next, (size_t)bytes);

@@ -187,32 +187,52 @@ static void numbered_name(char *name, const char *path, unsigned attempt)
 	memcpy(name + at, path + stem, length - stem + 1);
 }
 
-/* Opens a file without a name in the directory of `path`. */
+/* Gives a file without a name one: by way of /proc, or where a chroot has none, by its descriptor, which
+ * before Linux 6.10 takes a privilege. */
+static int name_file(int fd, const char *name)
+{
+	char from[40] = "/proc/thread-self/fd/";
+	size_t length = strlen(from);
+	int error;
+
+	from[length + fxt_decimal(from + length, (unsigned)fd)] = '\0';
+	error = fxt_sys_link(from, name, AT_SYMLINK_FOLLOW);
+	return error == -ENOENT ? fxt_sys_link_open(fd, name) : error;
+}
+
+/* Returns a descriptor of a new file without a name in the directory of `path`, or -EOPNOTSUPP if it could
+ * not be given one later. */
 static int open_nameless(const char *path)
 {
 	size_t length = strlen(path);
+	int fd;
 
 	while (length > 1 && path[length - 1] != '/')
 		length--;
 	memcpy(scratch, path, length);
 	scratch[length] = '\0';
-	return fxt_sys_open(scratch, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	fd = fxt_sys_open(scratch, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd == -EISDIR || fd == -EINVAL)
+		return -EOPNOTSUPP;
+	/* Only who could name the file is told that there is one of this name. */
+	if (fd >= 0 && name_file(fd, "/") != -EEXIST) {
+		fxt_sys_close(fd);
+		return -EOPNOTSUPP;
+	}
+	return fd;
 }
 
 int fxt_file_open(char *path, bool *nameless)
 {
 	char *const name = scratch;
-	struct stat status;
 	unsigned attempt;
-	int fd = -EOPNOTSUPP;
+	int fd;
 
 	if (strlen(path) + 6 > sizeof(scratch))
 		return -ENAMETOOLONG;
 	*nameless = true;
-	/* A file without a name gets one by way of /proc, which a chroot may not have. */
-	if (!fxt_sys_lstat("/proc/thread-self/fd", &status))
-		fd = open_nameless(path);
-	if (fd != -EOPNOTSUPP && fd != -EISDIR && fd != -EINVAL)
+	fd = open_nameless(path);
+	if (fd != -EOPNOTSUPP)
 		return fd;
 	*nameless = false;
 	for (attempt = 0; attempt <= LARGEST_RETRY; attempt++) {
@@ -228,15 +248,13 @@ int fxt_file_open(char *path, bool *nameless)
 
 int fxt_file_publish(int fd, char *path)
 {
-	char from[40] = "/proc/thread-self/fd/", *const name = scratch;
-	size_t length = strlen(from);
+	char *const name = scratch;
 	unsigned attempt;
 	int error = -EEXIST;
 
-	from[length + fxt_decimal(from + length, (unsigned)fd)] = '\0';
 	for (attempt = 0; error == -EEXIST && attempt <= LARGEST_RETRY; attempt++) {
 		numbered_name(name, path, attempt);
-		error = fxt_sys_link(from, name, AT_SYMLINK_FOLLOW);
+		error = name_file(fd, name);
 	}
 	if (!error)
 		memcpy(path, name, strlen(name) + 1);
@@ -256,15 +274,13 @@ static const char *hidden_name(const char *path)
 
 int fxt_file_open_hidden(const char *path, bool *nameless)
 {
-	struct stat status;
-	int fd = -EOPNOTSUPP;
+	int fd;
 
 	if (strlen(path) + sizeof(hidden_suffix) > sizeof(scratch))
 		return -ENAMETOOLONG;
 	*nameless = true;
-	if (!fxt_sys_lstat("/proc/thread-self/fd", &status))
-		fd = open_nameless(path);
-	if (fd != -EOPNOTSUPP && fd != -EISDIR && fd != -EINVAL)
+	fd = open_nameless(path);
+	if (fd != -EOPNOTSUPP)
 		return fd;
 	*nameless = false;
 	return fxt_sys_open(hidden_name(path), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -291,12 +307,8 @@ int fxt_file_reveal(int fd, char *path, bool nameless)
 
 int fxt_file_hide(int fd, const char *path, bool nameless, char *hidden)
 {
-	char from[40] = "/proc/thread-self/fd/";
-	size_t length = strlen(from);
-
 	memcpy(hidden, hidden_name(path), strlen(path) + sizeof(hidden_suffix));
-	from[length + fxt_decimal(from + length, (unsigned)fd)] = '\0';
-	return nameless ? fxt_sys_link(from, hidden, AT_SYMLINK_FOLLOW) : 0;
+	return nameless ? name_file(fd, hidden) : 0;
 }
 
 void fxt_file_discard(const char *path, bool nameless)

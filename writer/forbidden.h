@@ -30,7 +30,8 @@ enum fxt_forbidden {
 	FXT_NO_APART = 16,              /* making a helper that opens files where nobody sees it (apart.h) */
 	FXT_NO_TALK = 64,               /* exchanging packets with a manager (buffer_managed.c) */
 	FXT_NO_RETURN = 2048,           /* returning from a handler: fxt_fatal_filtered() */
-	FXT_FORBIDDEN_END = 4096,       /* all of these are below */
+	FXT_NO_PROBE = 4096,            /* asking the kernel for a thread that it cannot make (apart.c) */
+	FXT_FORBIDDEN_END = 8192,       /* all of these are below */
 };
 
 /* This is a set of enum fxt_forbidden. It is 0 unless the program has a filter of its own. */
@@ -83,6 +84,8 @@ static inline unsigned fxt_call_kind(long number, long fourth)
 	case SYS_exit:
 	case SYS_unshare:
 		return FXT_NO_APART;
+	case SYS_clone3:
+		return FXT_NO_PROBE;
 	case SYS_sendto:
 	case SYS_recvfrom:
 	case SYS_ppoll:

@@ -244,6 +244,12 @@ static inline int fxt_sys_link(const char *from, const char *to, int flags)
 	return (int)FXT_SYSCALL5(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, flags);
 }
 
+/* Gives the file that `fd` is a name. */
+static inline int fxt_sys_link_open(int fd, const char *to)
+{
+	return (int)FXT_SYSCALL5(SYS_linkat, fd, "", AT_FDCWD, to, AT_EMPTY_PATH);
+}
+
 static inline int fxt_sys_rename(const char *from, const char *to)
 {
 	return (int)FXT_SYSCALL5(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);

@@ -95,6 +95,7 @@ static const struct call {
 	{SYS_memfd_create, {1 << 16, MFD_CLOEXEC | MFD_ALLOW_SEALING}},
 	{SYS_fcntl, {OUR_FD, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW}},
 	{SYS_clone, {CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_VFORK | CLONE_UNTRACED}},
+	{SYS_clone3, {1 << 16, 80 /* the size of what is asked for */}},
 	{SYS_wait4, {1000, 0, 0x80000000 /* __WCLONE */}},
 	{SYS_close_range, {0, UINT32_MAX, 2 /* CLOSE_RANGE_UNSHARE */}},
 	{SYS_unshare, {CLONE_FILES}},

@@ -28,6 +28,8 @@ PACKET, CALL_MANAGER = struct.Struct("=HHIQ"), 0x300
 PR_SET_CHILD_SUBREAPER = 36
 # A file in streaming mode grows by so much.
 WINDOW_BYTES = 4 << 20
+# Executes what follows where /proc is an empty directory, and looks like before to everybody else.
+WITHOUT_PROC = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"]
 NAMES = {"manager": "the manager was killed", "program": "the programs were killed",
          "both": "both were killed", "heir": "the heir was killed", "again": "all were killed",
          "snapshot": "a snapshot was made", "copy": "the files of programs without a manager were copied",
@@ -130,6 +132,8 @@ class Round:
         # Both may be killed at one moment, and what is left is read while the heir still writes.
         self.is_group = random.random() < .5
         self.reads_at_once = kind == "both" and random.random() < .5
+        # There may be no /proc for the programs, nor for fxt record.
+        self.has_proc = os.geteuid() != 0 or random.random() < .8
 
     def outgrow(self):
         """Makes the run longer than what is kept of it. Of fxt serve's files none goes: it does not count
@@ -151,7 +155,7 @@ class Round:
                 f"{self.short} calls, saved {self.saves} times, {self.moment * 1000:.2f} ms before, "
                 f"{self.snapshots} snapshots, stopped for {self.stops:.3f} s, "
                 f"{'copied, ' * self.copies}{'as a group, ' * self.is_group}"
-                f"{'read at once, ' * self.reads_at_once}"
+                f"{'read at once, ' * self.reads_at_once}{'without /proc, ' * (not self.has_proc)}"
                 f"rests of {self.rest} us, after {self.before:.3f} s, then {self.ending} "
                 f"after {self.after:.3f} s")
 
@@ -166,9 +170,10 @@ class Round:
                    str(self.rest)]
         environment = {**os.environ, "FXT_QUIET": "1", "FXT_CATEGORIES": "io",
                        "FXT_SEED": str(random.getrandbits(32))}
+        host = [] if self.has_proc else WITHOUT_PROC
         if self.tool == "record":
             self.manager = self.program = subprocess.Popen(
-                [FXT, "record", "-q", "-o", "run/out.fxt", *self.options, "--", *command],
+                [*host, FXT, "record", "-q", "-o", "run/out.fxt", *self.options, "--", *command],
                 stdin=subprocess.PIPE, preexec_fn=os.setpgrp,
                 stdout=subprocess.DEVNULL, stderr=open("run/said", "w"), env=environment)
             return
@@ -180,7 +185,7 @@ class Round:
         self.manager.stderr.readline()
         self.manager.stderr.readline()
         self.program = subprocess.Popen(
-            command, stdin=subprocess.PIPE, preexec_fn=lambda: os.setpgid(0, self.manager.pid),
+            [*host, *command], stdin=subprocess.PIPE, preexec_fn=lambda: os.setpgid(0, self.manager.pid),
             env={**environment, "LD_PRELOAD": AGENT, "FXT_MANAGER": os.path.abspath("run/socket"),
                  "FXT_OUTPUT": os.path.abspath("run/%p.fxt"), "FXT_ON_FULL": self.wait})
 

@@ -23,7 +23,7 @@
 #include "tools/common/message.h"
 #include "writer/buffer.h"
 
-enum { LOOK_MS = 100, SETTLE_MS = 1, MOST_SETTLES = 1000, MOST_NUMBERS = 1000 };
+enum { LOOK_MS = 100, SETTLE_MS = 1, MOST_SETTLES = 1000, MOST_NUMBERS = 1000, MOST_TRIED = 1 << 16 };
 
 /* A program whose memory is not known to be saved. */
 struct heritage {
@@ -102,6 +102,22 @@ static bool belongs(const struct heirs_list *all, int fd, size_t count)
 	return false;
 }
 
+/* Returns the list of open descriptors by trying all numbers: there may be no /proc. */
+static int *tried_descriptors(size_t *count)
+{
+	const long most = sysconf(_SC_OPEN_MAX);
+	size_t capacity = 0;
+	int *list = NULL;
+
+	for (int fd = 0; fd < most && fd < MOST_TRIED; fd++) {
+		if (fcntl(fd, F_GETFD) < 0)
+			continue;
+		list = fxt_grow(list, &capacity, *count + 1, sizeof(*list));
+		list[(*count)++] = fd;
+	}
+	return list;
+}
+
 /* Returns the list of open descriptors, which the caller frees. */
 static int *descriptors(size_t *count)
 {
@@ -121,7 +137,7 @@ static int *descriptors(size_t *count)
 	}
 	if (directory)
 		closedir(directory);
-	return list;
+	return list ? list : tried_descriptors(count);
 }
 
 static int option_of(int fd, int option)

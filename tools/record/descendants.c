@@ -286,6 +286,8 @@ size_t fxt_descendants_list(const struct fxt_descendants *d, struct fxt_descenda
 	if (!has_children())
 		return 0;
 	all = read_all(&count, &parents, is_whole);
+	/* Where there is no /proc, not even this process is found. */
+	*is_whole &= count > 0;
 	for (i = 0; i < count; i++) {
 		if (!descends(&parents, all[i].pid, d->other))
 			continue;
