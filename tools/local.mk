@@ -458,6 +458,8 @@ WAITS_FILES = \
 	tools/waits/timeouts.h
 
 REPORT_FILES = \
+	tools/report/event_facts.c \
+	tools/report/event_facts.h \
 	tools/report/fd_table.c \
 	tools/report/no_wait.c \
 	tools/report/no_wait.h \

@@ -95,11 +95,9 @@ uint64_t fxt_ends_untraced_ns(const struct fxt_ends *e, uint64_t pid)
 	return s ? s->value[0] : 0;
 }
 
-bool fxt_ends_take(struct fxt_ends *e, const struct fxt_reader *r, const struct fxt_record *rec)
+/* Takes an event that is no call. Returns true if that was the word of another process. */
+static bool tells(struct fxt_ends *e, const struct fxt_reader *r, const struct fxt_record *rec)
 {
-	struct fxt_thread_end *one;
-	uint64_t ns;
-
 	/* Whoever reaped the process may have written this, after it had ended. */
 	if (rec->subtype == FXT_EVENT_INSTANT && fxt_text_is(&rec->name, "exit") &&
 	    fxt_text_is(&rec->category, "process") && take(e, rec, r->threads[rec->thread].pid))
@@ -112,6 +110,16 @@ bool fxt_ends_take(struct fxt_ends *e, const struct fxt_reader *r, const struct 
 	if (fxt_tells_crash(rec))
 		note(e, r->threads[rec->thread].pid, fxt_ns(rec->provider, rec->ticks),
 		     fxt_argument_or(rec, "signal", 0), UINT64_MAX);
+	return false;
+}
+
+bool fxt_ends_take(struct fxt_ends *e, const struct fxt_reader *r, const struct fxt_record *rec)
+{
+	struct fxt_thread_end *one;
+	uint64_t ns;
+
+	if (rec->subtype != FXT_EVENT_DURATION_COMPLETE && tells(e, r, rec))
+		return true;
 	one = end_of(e, rec->thread);
 	ns = fxt_ns(rec->provider, fxt_commit_ticks(rec));
 	if (ns > one->last_ns)

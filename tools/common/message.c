@@ -46,12 +46,10 @@ void *fxt_alloc(size_t count, size_t element_bytes)
 	return or_die(calloc(count ? count : 1, element_bytes));
 }
 
-void *fxt_grow(void *array, size_t *capacity, size_t needed, size_t element_bytes)
+void *fxt_grow_array(void *array, size_t *capacity, size_t needed, size_t element_bytes)
 {
 	size_t room = *capacity ? *capacity : 8;
 
-	if (needed <= *capacity)
-		return array;
 	while (room < needed && room <= SIZE_MAX / 2)
 		room *= 2;
 	array = or_die(reallocarray(array, room, element_bytes));

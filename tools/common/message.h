@@ -25,7 +25,11 @@ void *fxt_alloc(size_t count, size_t element_bytes);
 
 /* Makes room for `needed` elements in an array that grows by doubling, and returns its new address. The added
  * elements are not zeroed. Ends the program with a message if there is no memory. */
-void *fxt_grow(void *array, size_t *capacity, size_t needed, size_t element_bytes);
+void *fxt_grow_array(void *array, size_t *capacity, size_t needed, size_t element_bytes);
+static inline void *fxt_grow(void *array, size_t *capacity, size_t needed, size_t element_bytes)
+{
+	return needed <= *capacity ? array : fxt_grow_array(array, capacity, needed, element_bytes);
+}
 
 /* Makes an array that grows by doubling have an element at `index`, and returns the array's address. Elements
  * that it adds are zeroed. */

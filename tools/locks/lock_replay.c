@@ -43,11 +43,13 @@ static bool is_thread(const struct fxt_record *rec)
 
 /* Refuses events of most categories without decoding them. An event whose category stands in it as text may
  * matter. */
-static bool may_matter(const struct fxt_reader *r, uint64_t offset, const struct fxt_provider *p)
+static bool may_matter(void *context, const struct fxt_reader *r, uint64_t offset,
+		       const struct fxt_provider *p)
 {
 	uint64_t header = fxt_word(r, offset), ref = fxt_get_event_category(header);
 	struct fxt_text category;
 
+	(void)context;
 	if (fxt_get_record_type(header) != FXT_RECORD_EVENT)
 		return false;
 	if (fxt_get_string_ref_inline(ref))

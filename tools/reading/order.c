@@ -65,7 +65,7 @@ void fxt_order_gather(struct fxt_order *o, struct fxt_reader *r, fxt_order_key *
 
 	for (uint64_t at = 0; at < r->at; at += fxt_record_size_words(fxt_word(r, at)) * FXT_WORD_BYTES) {
 		p = fxt_reader_provider_at(r, at, p);
-		if ((!o->glance || o->glance(r, at, p)) && fxt_reader_event_at(r, at, p, &rec) &&
+		if ((!o->glance || o->glance(context, r, at, p)) && fxt_reader_event_at(r, at, p, &rec) &&
 		    key(context, &rec, &key_ns))
 			fxt_order_add(o, &rec, key_ns);
 	}
@@ -111,7 +111,7 @@ static void advance(struct fxt_order *o, struct fxt_run_of_events *run, uint64_t
 	for (; at < run->end; at += fxt_record_size_words(fxt_word(o->reader, at)) * FXT_WORD_BYTES) {
 		/* Records of other providers may lie between two events of a run. */
 		run->provider = fxt_reader_provider_at(o->reader, at, run->provider);
-		if (o->glance && !o->glance(o->reader, at, run->provider))
+		if (o->glance && !o->glance(o->context, o->reader, at, run->provider))
 			continue;
 		if (!fxt_reader_event_at(o->reader, at, run->provider, rec) ||
 		    !o->key(o->context, rec, &key_ns))

@@ -27,7 +27,8 @@ enum { FXT_ORDER_WITH_LAST = 0 };
 typedef bool fxt_order_key(void *context, const struct fxt_record *rec, uint64_t *key_ns);
 
 /* Returns false for an event that the key would refuse, if that can be seen without decoding the record. */
-typedef bool fxt_order_glance(const struct fxt_reader *r, uint64_t offset, const struct fxt_provider *p);
+typedef bool fxt_order_glance(void *context, const struct fxt_reader *r, uint64_t offset,
+			      const struct fxt_provider *p);
 
 /* So many runs' next events are kept decoded. At one moment few runs overlap, one for each thread. */
 enum { FXT_ORDER_DECODED = 32 };

@@ -90,6 +90,7 @@ static void clear(struct fxt_reader *r, struct fxt_record *rec, uint64_t offset,
 	rec->arg_count = 0;
 	rec->has_extra = false;
 	rec->extra = 0;
+	rec->kind = 0;
 	rec->appended_zeros = false;
 }
 
@@ -197,17 +198,6 @@ struct fxt_provider *fxt_reader_provider_at(struct fxt_reader *r, uint64_t offse
 	return fxt_provider_of(r, (uint32_t)fxt_get_provider_id(header));
 }
 
-const struct fxt_argument *fxt_argument_named(const struct fxt_record *rec, const char *name, size_t bytes)
-{
-	for (unsigned i = 0; i < rec->arg_count; i++) {
-		const struct fxt_text *other = &rec->args[i].name;
-
-		if (other->bytes == bytes && memcmp(other->text, name, bytes) == 0)
-			return &rec->args[i];
-	}
-	return NULL;
-}
-
 bool fxt_is_made_end(const struct fxt_record *rec)
 {
 	return (rec->subtype == FXT_EVENT_ASYNC_END || rec->subtype == FXT_EVENT_DURATION_END) &&
@@ -220,28 +210,6 @@ bool fxt_is_cut_by_exec(const struct fxt_record *rec)
 		rec->subtype == FXT_EVENT_DURATION_END ? fxt_argument_text(rec, "ended_by") : NULL;
 
 	return by && fxt_text_is(by, "exec");
-}
-
-bool fxt_argument_u64(const struct fxt_argument *a, uint64_t *value)
-{
-	if (!a || a->type == FXT_ARG_NULL || a->type == FXT_ARG_DOUBLE || a->type == FXT_ARG_STRING)
-		return false;
-	*value = a->u;
-	return true;
-}
-
-uint64_t fxt_argument_or(const struct fxt_record *rec, const char *name, uint64_t otherwise)
-{
-	uint64_t value;
-
-	return fxt_argument_u64(fxt_argument(rec, name), &value) ? value : otherwise;
-}
-
-const struct fxt_text *fxt_argument_text(const struct fxt_record *rec, const char *name)
-{
-	const struct fxt_argument *a = fxt_argument(rec, name);
-
-	return a && a->type == FXT_ARG_STRING ? &a->string : NULL;
 }
 
 struct fxt_text fxt_text_of(const char *text)

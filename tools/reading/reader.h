@@ -153,6 +153,9 @@ struct fxt_record {
 	const unsigned char *blob;      /* their bytes */
 	bool has_extra;
 	uint64_t extra;                 /* event: counter id, end time, correlation id */
+	/* event: a number, from 1 up, of its type, category, name and the names and types of its arguments; so
+	 * what follows from these is found once for each kind. 0: it is not known, as for the first of a kind */
+	uint32_t kind;
 	/* event: zero words follow its last member, which the format allows */
 	bool appended_zeros;
 	unsigned arg_count;
@@ -206,6 +209,7 @@ struct fxt_reader {
 	struct fxt_symbols *symbols;
 	struct fxt_string_pool *strings;
 	struct fxt_event_form *forms;   /* reader_forms.c; NULL: no event has a known form */
+	struct fxt_event_kind *kinds;   /* in the same file */
 	uint64_t faults;                /* how many were found so far, of any severity */
 };
 
@@ -289,6 +293,10 @@ void fxt_skims_tell(struct fxt_skims *s);
 bool fxt_reader_event_at(struct fxt_reader *r, uint64_t offset, struct fxt_provider *p,
 			 struct fxt_record *rec);
 
+/* Returns the kind of an event that has the same header as the record at `offset`, but maybe other arguments: it
+ * has the same type, category and name. Returns 0 if none is known. */
+uint32_t fxt_reader_kind_at(const struct fxt_reader *r, uint64_t offset, const struct fxt_provider *p);
+
 /* Returns whether the record at `offset` is a complete event, and sets when it began and ended. It decodes
  * nothing else of the record. */
 bool fxt_reader_slice_at(const struct fxt_reader *r, uint64_t offset, const struct fxt_provider *p,
@@ -361,21 +369,44 @@ static inline uint64_t fxt_commit_ticks(const struct fxt_record *rec)
 		       : rec->ticks;
 }
 
-/* Returns the record's argument with this name, which has so many bytes, or NULL. */
-const struct fxt_argument *fxt_argument_named(const struct fxt_record *rec, const char *name, size_t bytes);
-/* The same. The compiler knows the length of a name that is a literal. */
+/* Returns the record's argument with this name, or NULL. Where this is inlined, the compiler knows the length
+ * of a name that is a literal, and compares it without a call. */
 static inline const struct fxt_argument *fxt_argument(const struct fxt_record *rec, const char *name)
 {
-	return fxt_argument_named(rec, name, strlen(name));
+	size_t bytes = strlen(name);
+
+	for (unsigned i = 0; i < rec->arg_count; i++) {
+		const struct fxt_text *other = &rec->args[i].name;
+
+		if (other->bytes == bytes && memcmp(other->text, name, bytes) == 0)
+			return &rec->args[i];
+	}
+	return NULL;
 }
 
 /* Sets *value to an argument that is an integer of any width, a pointer, a koid or a bool. Returns false if
  * it is none of these, or if `a` is NULL. */
-bool fxt_argument_u64(const struct fxt_argument *a, uint64_t *value);
+static inline bool fxt_argument_u64(const struct fxt_argument *a, uint64_t *value)
+{
+	if (!a || a->type == FXT_ARG_NULL || a->type == FXT_ARG_DOUBLE || a->type == FXT_ARG_STRING)
+		return false;
+	*value = a->u;
+	return true;
+}
 /* Returns the record's argument with this name, if fxt_argument_u64() takes it, else `otherwise`. */
-uint64_t fxt_argument_or(const struct fxt_record *rec, const char *name, uint64_t otherwise);
+static inline uint64_t fxt_argument_or(const struct fxt_record *rec, const char *name, uint64_t otherwise)
+{
+	uint64_t value;
+
+	return fxt_argument_u64(fxt_argument(rec, name), &value) ? value : otherwise;
+}
 /* Returns the record's argument with this name, if it is a string, else NULL. */
-const struct fxt_text *fxt_argument_text(const struct fxt_record *rec, const char *name);
+static inline const struct fxt_text *fxt_argument_text(const struct fxt_record *rec, const char *name)
+{
+	const struct fxt_argument *a = fxt_argument(rec, name);
+
+	return a && a->type == FXT_ARG_STRING ? &a->string : NULL;
+}
 
 /* Returns whether fxt record or fxt merge has made this end, for a lifetime that the program left open or a
  * call that it was in when it was over (open_lifetimes.h). */

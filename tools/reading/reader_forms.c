@@ -7,8 +7,10 @@
 #endif
 
 #include <stdlib.h>
+#include <uthash.h>
 
 #include "reader_internal.h"
+#include "tools/common/hash.h"
 #include "tools/common/message.h"
 
 enum { FORMS = 1024, ARGS = 8, PLACE_SHIFT = 64 - 10 };
@@ -23,6 +25,7 @@ struct fxt_event_form {
 	uint64_t since;
 	uint32_t generation;
 	uint32_t thread;
+	uint32_t kind;
 	struct fxt_text category, name;
 	uint32_t args[ARGS];                    /* lower halves of the headers */
 	struct fxt_text names[ARGS];
@@ -79,15 +82,33 @@ static inline bool read_value(const struct fxt_reader *r, const struct fxt_provi
 	}
 }
 
+/* Returns the form that an event with this header may have, or NULL. */
+static inline const struct fxt_event_form *form_of(const struct fxt_reader *r, uint64_t offset, uint64_t header,
+						   const struct fxt_provider *p)
+{
+	const struct fxt_event_form *form = r->forms ? place_of(r, p, header) : NULL;
+
+	return form && form->header == header && form->provider == p && form->generation == p->generation &&
+			       offset >= form->since
+		       ? form
+		       : NULL;
+}
+
+uint32_t fxt_reader_kind_at(const struct fxt_reader *r, uint64_t offset, const struct fxt_provider *p)
+{
+	const struct fxt_event_form *form = form_of(r, offset, fxt_word(r, offset), p);
+
+	return form ? form->kind : 0;
+}
+
 bool fxt_read_known_event(const struct fxt_reader *r, uint64_t offset, uint64_t header,
 			  struct fxt_provider *p, struct fxt_record *rec)
 {
-	const struct fxt_event_form *form = r->forms ? place_of(r, p, header) : NULL;
+	const struct fxt_event_form *form = form_of(r, offset, header, p);
 	const unsigned char *at = r->data + offset;
 	unsigned count;
 
-	if (!form || form->header != header || form->provider != p || form->generation != p->generation ||
-	    offset < form->since || r->size - offset < fxt_get_record_words(header) * FXT_WORD_BYTES)
+	if (!form || r->size - offset < fxt_get_record_words(header) * FXT_WORD_BYTES)
 		return false;
 	rec->subtype = (unsigned)fxt_get_event_type(header);
 	rec->words = fxt_get_record_words(header);
@@ -125,8 +146,47 @@ bool fxt_read_known_event(const struct fxt_reader *r, uint64_t offset, uint64_t 
 	rec->name = form->name;
 	rec->blob_bytes = 0;
 	rec->arg_count = count;
+	rec->kind = form->kind;
 	rec->appended_zeros = false;
 	return true;
+}
+
+/* -- Kinds ----------------------------------------------------------------------------------------- */
+
+/* Traces have some hundreds. In a trace that is made to have more, the rest has none. */
+enum { KINDS = 4096 };
+
+/* Strings that were registered and are equal have one symbol, so its address stands for them. */
+struct fxt_event_kind {
+	struct {
+		uint64_t type, arg_count;
+		const uint32_t *category, *name, *args[ARGS];
+		uint64_t arg_types[ARGS];
+	} key;
+	uint32_t number;
+	UT_hash_handle hh;
+};
+
+static uint32_t kind_of(struct fxt_reader *r, const struct fxt_event_form *form, unsigned arg_count)
+{
+	struct fxt_event_kind kind = {.key = {.type = fxt_get_event_type(form->header),
+					      .arg_count = arg_count,
+					      .category = form->category.symbol,
+					      .name = form->name.symbol}};
+	struct fxt_event_kind *found;
+
+	for (unsigned i = 0; i < arg_count; i++) {
+		kind.key.args[i] = form->names[i].symbol;
+		kind.key.arg_types[i] = fxt_get_arg_type(form->args[i]);
+	}
+	HASH_FIND(hh, r->kinds, &kind.key, sizeof(kind.key), found);
+	if (found || HASH_COUNT(r->kinds) == KINDS)
+		return found ? found->number : 0;
+	found = fxt_alloc(1, sizeof(*found));
+	found->key = kind.key;
+	found->number = HASH_COUNT(r->kinds) + 1;
+	HASH_ADD(hh, r->kinds, key, sizeof(found->key), found);
+	return found->number;
 }
 
 /* -- Learning -------------------------------------------------------------------------------------- */
@@ -180,10 +240,17 @@ void fxt_learn_form(struct fxt_reader *r, const struct fxt_record *rec)
 		return;
 	if (!r->forms)
 		r->forms = fxt_alloc(FORMS, sizeof(*r->forms));
+	form.kind = kind_of(r, &form, rec->arg_count);
 	*place_of(r, rec->provider, header) = form;
 }
 
 void fxt_free_forms(struct fxt_reader *r)
 {
+	struct fxt_event_kind *kind, *next;
+
 	free(r->forms);
+	HASH_ITER(hh, r->kinds, kind, next) {
+		HASH_DELETE(hh, r->kinds, kind);
+		free(kind);
+	}
 }

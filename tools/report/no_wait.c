@@ -121,6 +121,14 @@ bool fxt_says_no_wait(const struct fxt_record *rec)
 	return refused_to(rec) || promises_not_to(rec);
 }
 
+bool fxt_may_say_no_wait(const struct fxt_record *rec)
+{
+	for (size_t i = 0; i < sizeof(promises) / sizeof(promises[0]); i++)
+		if (fxt_text_equal(&rec->name, &promises[i].call))
+			return true;
+	return fxt_argument(rec, "errno");
+}
+
 /* -- Marks: the words at which records of calls begin
  * ------------------------------------------------------- */
 
@@ -136,7 +144,7 @@ static void mark(struct fxt_no_wait *n, uint64_t file_bytes, uint64_t offset)
 	n->marks[word / CHAR_BIT] |= (uint8_t)(1u << word % CHAR_BIT);
 }
 
-static bool is_marked(const struct fxt_no_wait *n, uint64_t offset)
+bool fxt_is_marked_no_wait(const struct fxt_no_wait *n, uint64_t offset)
 {
 	uint64_t word = offset / WORD;
 
@@ -158,14 +166,6 @@ void fxt_no_wait_take(struct fxt_no_wait *n, const struct fxt_reader *r, const s
 	if (mode == FXT_FD_NONBLOCKING || (refused_to(rec) && mode != FXT_FD_BLOCKING) ||
 	    promises_not_to(rec))
 		mark(n, r->size, rec->offset);
-}
-
-bool fxt_did_not_wait(const struct fxt_no_wait *n, const struct fxt_record *rec, const struct fxt_role *role)
-{
-	if (!role)
-		return false;
-	return role->family == FXT_FAMILY_FD ? is_marked(n, rec->offset)
-					     : fxt_says_no_wait(rec);
 }
 
 void fxt_no_wait_free(struct fxt_no_wait *n)

@@ -22,9 +22,11 @@ void fxt_no_wait_take(struct fxt_no_wait *n, const struct fxt_reader *r, const s
 
 /* Returns whether the call itself says that it did not wait: by its arguments, or by its error. */
 bool fxt_says_no_wait(const struct fxt_record *rec);
+/* Returns whether a call with this name and arguments like these can say that. */
+bool fxt_may_say_no_wait(const struct fxt_record *rec);
 
-/* Returns whether the finished call cannot have waited. `role` is NULL if nothing is known of the call. */
-bool fxt_did_not_wait(const struct fxt_no_wait *n, const struct fxt_record *rec, const struct fxt_role *role);
+/* Returns whether the finished call at this offset was marked. */
+bool fxt_is_marked_no_wait(const struct fxt_no_wait *n, uint64_t offset);
 
 void fxt_no_wait_free(struct fxt_no_wait *n);
 

@@ -71,28 +71,26 @@ static bool end_of(void *context, const struct fxt_record *rec, uint64_t *key_ns
 
 /* Refuses short calls without decoding them, because most calls are short. It takes the last word for the
  * call's end, which it is not if zeros follow it. */
-static bool may_end(const struct fxt_reader *r, uint64_t offset, const struct fxt_provider *p)
+static bool may_end(void *context, const struct fxt_reader *r, uint64_t offset, const struct fxt_provider *p)
 {
 	uint64_t start_ns, end_ns;
+
+	(void)context;
 
 	return !fxt_reader_slice_at(r, offset, p, &start_ns, &end_ns) ||
 	       end_ns < start_ns || end_ns - start_ns >= FXT_STANDING_LEAST_NS;
 }
 
-/* Returns whether the call says what a descriptor stands for, or changes its mode. */
-static bool changes_descriptors(const struct fxt_role *role)
-{
-	return role->family == FXT_FAMILY_FD && role->effect < FXT_EFFECT_READ;
-}
-
-/* Sets the key of the second pass for an event with this role. The pass takes finished calls of the heap
+/* Sets the key of the second pass for an event. The pass takes finished calls of the heap
  * and of files: see fxt_heaps_take() and fxt_files_take(). Whatever categories were asked for, it also takes
  * what says which descriptors a process began with and what became of them. */
-static bool key_with(struct fxt_report *report, const struct fxt_record *rec, const struct fxt_role *role,
-		     uint64_t *key_ns)
+static bool key_with(struct fxt_report *report, const struct fxt_record *rec,
+		     const struct fxt_event_facts *facts, uint64_t *key_ns)
 {
 	bool at_start;
 
+	if (fxt_is_never_replayed(facts))
+		return false;
 	if (fxt_fd_images_want(&report->files.images, rec, key_ns))
 		return true;
 	if (fxt_gap_ends(rec)) {
@@ -103,12 +101,9 @@ static bool key_with(struct fxt_report *report, const struct fxt_record *rec, co
 		*key_ns = fxt_ns(rec->provider, rec->ticks);
 		return is_chosen(report, rec);
 	}
-	if (rec->subtype != FXT_EVENT_DURATION_COMPLETE || rec->extra < rec->ticks)
+	if (!facts->is_replayed || rec->extra < rec->ticks)
 		return false;
-	if (!role || role->family == FXT_FAMILY_WAIT ||
-	    !(changes_descriptors(role) || is_chosen(report, rec)))
-		return false;
-	at_start = role->effect == FXT_EFFECT_FREE || role->effect >= FXT_EFFECT_CLOSE;
+	at_start = facts->role->effect == FXT_EFFECT_FREE || facts->role->effect >= FXT_EFFECT_CLOSE;
 	*key_ns = fxt_ns(rec->provider, at_start ? rec->ticks : rec->extra);
 	return true;
 }
@@ -118,59 +113,99 @@ static bool key_of(void *context, const struct fxt_record *rec, uint64_t *key_ns
 	struct fxt_report *report = context;
 
 	return rec->known && !rec->damaged &&
-	       key_with(report, rec, fxt_role_of(&report->roles, report->r, rec), key_ns);
+	       key_with(report, rec, fxt_facts_find(report, rec), key_ns);
+}
+
+/* Returns whether the finished call cannot have waited. */
+static bool did_not_wait(const struct fxt_report *report, const struct fxt_record *rec,
+			 const struct fxt_event_facts *facts)
+{
+	if (!facts->role)
+		return false;
+	if (facts->role->family == FXT_FAMILY_FD)
+		return fxt_is_marked_no_wait(&report->no_wait, rec->offset);
+	return facts->may_say_no_wait && fxt_says_no_wait(rec);
+}
+
+/* Refuses calls of which the second pass takes none, without decoding them. */
+static bool may_be_replayed(void *context, const struct fxt_reader *r, uint64_t offset,
+			    const struct fxt_provider *p)
+{
+	const struct fxt_report *report = context;
+	uint32_t kind = fxt_reader_kind_at(r, offset, p);
+
+	return kind >= report->facts.count || !fxt_is_never_replayed(&report->facts.by_kind[kind]);
 }
 
 /* Takes how long a call took, without those within it. */
 static void take_duration(struct fxt_report *report, const struct fxt_record *rec,
-			  const struct fxt_role *role, uint64_t duration_ns)
+			  struct fxt_event_facts *facts, uint64_t duration_ns)
 {
-	uint32_t category = fxt_symbol(report->r, &rec->category), name = fxt_symbol(report->r, &rec->name);
-	uint32_t stack = fxt_call_stack_of(&report->who->stacks, rec);
+	const struct fxt_role *role = facts->role;
+	bool waits = role && role->family == FXT_FAMILY_WAIT && !did_not_wait(report, rec, facts);
+	uint32_t stack = FXT_NO_FRAME;
 
-	fxt_calls_take(&report->calls, category, name, duration_ns);
-	if (!fxt_did_not_wait(&report->no_wait, rec, role))
-		fxt_thread_waits_take(&report->thread_waits, report->r, rec, role, stack, duration_ns);
-	if (stack != FXT_NO_FRAME)
-		fxt_stack_sums_add(&report->call_stacks, fxt_call_key(category, name), stack, duration_ns);
+	if (!facts->call)
+		facts->call = 1 + fxt_calls_place(&report->calls, fxt_symbol(report->r, &rec->category),
+						  fxt_symbol(report->r, &rec->name));
+	fxt_calls_add(&report->calls, facts->call - 1, duration_ns);
+	if (facts->has_stack)
+		stack = fxt_call_stack_of(&report->who->stacks, rec);
+	if (stack != FXT_NO_FRAME) {
+		if (!did_not_wait(report, rec, facts))
+			fxt_thread_waits_take(&report->thread_waits, report->r, rec, role, stack,
+					      duration_ns);
+		fxt_stack_sums_add(&report->call_stacks,
+				   fxt_call_key(fxt_symbol(report->r, &rec->category),
+						fxt_symbol(report->r, &rec->name)), stack, duration_ns);
+	}
 	if (fxt_text_is(&rec->category, "function"))
 		report->has_functions = true;
 	else if (!role || (role->family != FXT_FAMILY_WAIT && role->effect < FXT_EFFECT_READ))
 		report->elsewhere_ns += duration_ns;
-	if (role && role->family == FXT_FAMILY_WAIT && !fxt_did_not_wait(&report->no_wait, rec, role)) {
-		fxt_waits_take(&report->waits, report->r, rec, role, duration_ns);
+	if (!waits)
+		return;
+	fxt_waits_take(&report->waits, report->r, rec, role, duration_ns);
+	if (facts->has_at)
 		fxt_contention_take(&report->contention, report->r, rec, role->kind, duration_ns, stack,
 				    fxt_stack_in(&report->who->stacks, rec, "held_stack"));
-		if (stack != FXT_NO_FRAME)
-			fxt_stack_sums_add(&report->wait_stacks, report->r->threads[rec->thread].pid, stack,
-					   duration_ns);
-	}
+	if (stack != FXT_NO_FRAME)
+		fxt_stack_sums_add(&report->wait_stacks, report->r->threads[rec->thread].pid, stack,
+				   duration_ns);
 }
 
 /* Takes a finished call. `later` says that the third pass takes it too, which knows what lies within it. */
-static void take_call(struct fxt_report *report, const struct fxt_record *rec, const struct fxt_role *role,
+static void take_call(struct fxt_report *report, const struct fxt_record *rec, struct fxt_event_facts *facts,
 		      bool later)
 {
 	uint64_t duration_ns = fxt_ns(rec->provider, rec->extra) - fxt_ns(rec->provider, rec->ticks);
+	const struct fxt_role *role = facts->role;
+	uint32_t stack = FXT_NO_FRAME;
 
 	if (rec->extra < rec->ticks)
 		return;
-	if (fxt_text_is(&rec->category, "agent")) {
+	if (!facts->is_plain) {
 		if (!is_arrow(rec))
 			fxt_calls_take(&report->agent, fxt_symbol(report->r, &rec->category),
 				       fxt_symbol(report->r, &rec->name), duration_ns);
 		return;
 	}
-	fxt_failures_take(&report->failures, report->r, &report->who->stacks, rec);
-	fxt_held_units(&report->held, rec);
-	fxt_timeouts_take(&report->timeouts, report->r, rec, role,
-			  fxt_call_stack_of(&report->who->stacks, rec));
-	fxt_lock_orders_take(&report->lock_orders, report->r, rec);
+	if (facts->has_errno)
+		fxt_failures_take(&report->failures, report->r, &report->who->stacks, rec);
+	if (facts->is_semaphore)
+		fxt_held_units(&report->held, rec);
+	if (facts->has_stack)
+		stack = fxt_call_stack_of(&report->who->stacks, rec);
+	if (role && role->family != FXT_FAMILY_HEAP && role->family != FXT_FAMILY_WAIT)
+		fxt_timeouts_take(&report->timeouts, report->r, rec, role, stack);
+	if (facts->is_lock)
+		fxt_lock_orders_take(&report->lock_orders, report->r, rec);
 	if (role && role->family == FXT_FAMILY_WAIT && strcmp(role->kind, "join") == 0)
 		fxt_critical_join(&report->critical, report->r, rec);
 	if (!later)
-		take_duration(report, rec, role, duration_ns);
-	fxt_repeats_take(&report->repeats, report->r, rec, role, fxt_says_no_wait(rec));
+		take_duration(report, rec, facts, duration_ns);
+	fxt_repeats_take(&report->repeats, report->r, rec, role,
+			 facts->may_say_no_wait && fxt_says_no_wait(rec), &facts->repeated);
 	fxt_thread_waits_turn(&report->thread_waits, report->r, &report->who->stacks, rec);
 	if (role && (role->effect == FXT_EFFECT_ALLOC || role->effect == FXT_EFFECT_REALLOC))
 		fxt_heap_stacks_see(&report->heap_stacks, report->r, rec);
@@ -189,27 +224,28 @@ static void take_maker(struct fxt_report *report, const struct fxt_record *rec)
 
 static void take_event(struct fxt_report *report, const struct fxt_record *rec)
 {
-	/* Other events have no role, and their names may be many. */
-	const struct fxt_role *role = rec->subtype == FXT_EVENT_DURATION_COMPLETE
-					      ? fxt_role_of(&report->roles, report->r, rec)
-					      : NULL;
+	struct fxt_event_facts *facts = fxt_facts_find(report, rec);
 	struct fxt_call_in_progress begun;
 	uint64_t key_ns;
 	bool later;
 
-	fxt_gaps_take(&report->gaps, rec);
-	fxt_crashes_take(&report->crashes, report->r, &report->who->stacks, rec);
-	fxt_budget_steps_take(&report->budget, report->r, rec);
-	fxt_unseen_take(&report->unseen, report->r, rec);
-	fxt_left_out_take(&report->left_out, report->r, rec);
+	if (!facts->is_plain) {
+		fxt_gaps_take(&report->gaps, rec);
+		fxt_crashes_take(&report->crashes, report->r, &report->who->stacks, rec);
+		fxt_budget_steps_take(&report->budget, report->r, rec);
+		fxt_left_out_take(&report->left_out, report->r, rec);
+		fxt_fd_lives_take(&report->files.lives, rec);
+	}
+	if (!facts->is_plain || facts->is_io)
+		fxt_unseen_take(&report->unseen, report->r, rec);
+	if (!facts->is_plain || facts->is_mapping)
+		fxt_standstill_take(&report->standstill, rec);
 	later = end_of(report, rec, &key_ns);
 	if (later)
 		fxt_order_add(&report->ends, rec, key_ns);
-	if (key_with(report, rec, role, &key_ns))
+	if (key_with(report, rec, facts, &key_ns))
 		fxt_order_add(&report->order, rec, key_ns);
-	fxt_fd_lives_take(&report->files.lives, rec);
-	fxt_standstill_take(&report->standstill, rec);
-	if (!is_chosen(report, rec))
+	if (!facts->is_chosen)
 		return;
 	switch (rec->subtype) {
 	case FXT_EVENT_DURATION_BEGIN: fxt_calls_in_progress_begin(&report->open, report->r, rec); break;
@@ -220,7 +256,7 @@ static void take_event(struct fxt_report *report, const struct fxt_record *rec)
 		break;
 	case FXT_EVENT_DURATION_COMPLETE:
 		fxt_calls_in_progress_complete(&report->open, report->r, rec);
-		take_call(report, rec, role, later);
+		take_call(report, rec, facts, later);
 		break;
 	case FXT_EVENT_INSTANT:
 		fxt_closes_vfork(&report->closes, rec);
@@ -267,7 +303,7 @@ static void take_cut(struct fxt_report *report, const struct fxt_record *end)
 	fxt_calls_in_progress_as_complete(&begun, report->r, end->ticks, &call);
 	fxt_threads_seen(&report->threads, report->r, &call);
 	later = end_of(report, &call, &key_ns);
-	take_call(report, &call, fxt_role_of(&report->roles, report->r, &call), later);
+	take_call(report, &call, fxt_facts_find(report, &call), later);
 	if (!later)
 		return;
 	s = fxt_map_put(&report->cut, end->offset, 0, &fresh);
@@ -354,8 +390,9 @@ static void take_descriptors(struct fxt_report *report, const struct fxt_record 
 
 /* Takes a call about descriptors, or one that waits for something outside, for the critical path. */
 static void take_critical(struct fxt_report *report, const struct fxt_record *rec,
-			  const struct fxt_role *role)
+			  const struct fxt_event_facts *facts)
 {
+	const struct fxt_role *role = facts->role;
 	uint64_t file = FXT_CRITICAL_NO_FILE;
 
 	if (!fxt_critical_wants(rec) || !is_chosen(report, rec))
@@ -363,7 +400,7 @@ static void take_critical(struct fxt_report *report, const struct fxt_record *re
 	if (role->effect >= FXT_EFFECT_READ && fxt_argument(rec, role->argument))
 		file = fxt_file_of(&report->files, report->r, rec, role->argument);
 	fxt_critical_call(&report->critical, report->r, &report->objects, &report->who->stacks, rec, role,
-			  fxt_did_not_wait(&report->no_wait, rec, role) ? 0 : fxt_waited_ns(rec), file);
+			  did_not_wait(report, rec, facts) ? 0 : fxt_waited_ns(rec), file);
 }
 
 /* Forgets what programs had before their last loss, if that was before this time. */
@@ -384,10 +421,11 @@ static void replay(struct fxt_report *report)
 	fxt_fd_lives_sort(&report->files.lives);
 	fxt_order_begin(&report->order, report->r, key_of, report);
 	while (fxt_order_next(&report->order, &rec)) {
-		const struct fxt_role *role = fxt_role_of(&report->roles, report->r, &rec);
+		const struct fxt_event_facts *facts = fxt_facts_find(report, &rec);
+		const struct fxt_role *role = facts->role;
 		uint64_t key_ns;
 
-		key_with(report, &rec, role, &key_ns);
+		key_with(report, &rec, facts, &key_ns);
 		forget_until(report, key_ns);
 		while (fxt_fd_lives_next(&report->files.lives, report->r, key_ns, &begin))
 			fxt_file_table_begin(&report->files, report->r, &begin);
@@ -403,7 +441,7 @@ static void replay(struct fxt_report *report)
 			fxt_heaps_take(&report->heaps, report->r, &rec, role);
 		} else {
 			take_descriptors(report, &rec, role);
-			take_critical(report, &rec, role);
+			take_critical(report, &rec, facts);
 		}
 	}
 	forget_until(report, UINT64_MAX);
@@ -413,16 +451,16 @@ static void replay(struct fxt_report *report)
 /* Charges a wait of which all is known now. What the recording was the reason of is none of the lock's. */
 static void charge(struct fxt_report *report, struct fxt_kept_wait wait)
 {
-	const struct fxt_role *role;
+	struct fxt_event_facts *facts;
 	struct fxt_record rec;
 
 	if (!wait.provider)
 		return;
 	fxt_reader_event_at(report->r, wait.offset, wait.provider, &rec);
-	role = fxt_role_of(&report->roles, report->r, &rec);
+	facts = fxt_facts_find(report, &rec);
 	if (wait.kept_ns)
-		fxt_threads_kept(&report->threads, report->r, &rec, role, wait.kept_ns);
-	take_duration(report, &rec, role, wait.alone_ns - wait.kept_ns);
+		fxt_threads_kept(&report->threads, report->r, &rec, facts->role, wait.kept_ns);
+	take_duration(report, &rec, facts, wait.alone_ns - wait.kept_ns);
 }
 
 static void replay_ends(struct fxt_report *report)
@@ -432,8 +470,9 @@ static void replay_ends(struct fxt_report *report)
 
 	fxt_order_begin(&report->ends, report->r, end_of, report);
 	while (fxt_order_next(&report->ends, &rec)) {
+		struct fxt_event_facts *facts;
 		const struct fxt_role *role;
-		bool did_not_wait, is_cut = rec.subtype == FXT_EVENT_DURATION_END;
+		bool no_wait, is_cut = rec.subtype == FXT_EVENT_DURATION_END;
 		uint64_t alone_ns;
 
 		if (is_cut)
@@ -459,22 +498,23 @@ static void replay_ends(struct fxt_report *report)
 			fxt_kept_room(&report->kept, &rec);
 			continue;
 		}
-		role = fxt_role_of(&report->roles, report->r, &rec);
-		did_not_wait = fxt_did_not_wait(&report->no_wait, &rec, role);
-		alone_ns = fxt_threads_take(&report->threads, report->r, &rec, role, did_not_wait);
+		facts = fxt_facts_find(report, &rec);
+		role = facts->role;
+		no_wait = did_not_wait(report, &rec, facts);
+		alone_ns = fxt_threads_take(&report->threads, report->r, &rec, role, no_wait);
 		if (role && role->family == FXT_FAMILY_WAIT)
 			fxt_critical_call(&report->critical, report->r, &report->objects,
 					  &report->who->stacks, &rec, role,
-					  did_not_wait ? 0 : fxt_waited_ns(&rec), FXT_CRITICAL_NO_FILE);
+					  no_wait ? 0 : fxt_waited_ns(&rec), FXT_CRITICAL_NO_FILE);
 		charge(report, fxt_kept_next(&report->kept, rec.thread));
-		if (role && role->family == FXT_FAMILY_WAIT && !did_not_wait && !is_cut)
+		if (role && role->family == FXT_FAMILY_WAIT && !no_wait && !is_cut)
 			fxt_kept_wait(&report->kept, report->r, &rec, alone_ns);
 		else
-			take_duration(report, &rec, role, alone_ns);
-		if (role && role->family == FXT_FAMILY_WAIT && !did_not_wait)
+			take_duration(report, &rec, fxt_facts_find(report, &rec), alone_ns);
+		if (role && role->family == FXT_FAMILY_WAIT && !no_wait)
 			fxt_contention_order(&report->contention, report->r, &report->who->stacks, &rec);
-		fxt_chains_call(&report->chains, report->r, &rec, role, did_not_wait ? 0 : alone_ns);
-		fxt_held_call(&report->held, report->r, &report->objects, &rec, role, did_not_wait,
+		fxt_chains_call(&report->chains, report->r, &rec, role, no_wait ? 0 : alone_ns);
+		fxt_held_call(&report->held, report->r, &report->objects, &rec, role, no_wait,
 			      fxt_call_stack_of(&report->who->stacks, &rec));
 	}
 	for (uint32_t i = 0; i < report->kept.count; i++)
@@ -492,7 +532,8 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 {
 	struct fxt_record rec;
 
-	*report = (struct fxt_report){.options = *options, .r = r, .ends.glance = may_end};
+	*report = (struct fxt_report){.options = *options, .r = r, .order.glance = may_be_replayed,
+				       .ends.glance = may_end};
 	report->who = fxt_alloc(1, sizeof(*report->who));
 	report->chains.kept = &report->kept;
 	report->chains.extents = &report->extents;

@@ -33,6 +33,7 @@
 #include "tools/descriptors/fd_images.h"
 #include "tools/descriptors/fd_lifetimes.h"
 #include "tools/common/histogram.h"
+#include "event_facts.h"
 #include "no_wait.h"
 #include "tools/analysis/objects.h"
 #include "tools/reading/extents.h"
@@ -92,8 +93,14 @@ struct fxt_calls {
  * demangled and without parameters. The caller frees it. */
 char *fxt_call_label(const struct fxt_reader *r, uint32_t category, uint32_t name, size_t columns);
 
-/* Adds a finished call. */
-void fxt_calls_take(struct fxt_calls *c, uint32_t category, uint32_t name, uint64_t duration_ns);
+/* Returns the place in the list of the calls of this name, which stays until fxt_calls_sort(). */
+uint32_t fxt_calls_place(struct fxt_calls *c, uint32_t category, uint32_t name);
+/* Adds a finished call to those at a place. */
+void fxt_calls_add(struct fxt_calls *c, uint32_t place, uint64_t duration_ns);
+static inline void fxt_calls_take(struct fxt_calls *c, uint32_t category, uint32_t name, uint64_t duration_ns)
+{
+	fxt_calls_add(c, fxt_calls_place(c, category, name), duration_ns);
+}
 /* Returns the duration in nanoseconds that `percent` of the calls do not exceed. */
 uint64_t fxt_call_percentile(const struct fxt_call *call, double percent);
 void fxt_calls_sort(struct fxt_calls *c, enum fxt_sort sort);
@@ -413,6 +420,7 @@ struct fxt_report {
 	struct fxt_ends process_ends;
 	struct fxt_crashes crashes;
 	struct fxt_roles roles;
+	struct fxt_facts facts;
 	struct fxt_overview overview;
 	struct fxt_witnessed witnessed;
 	struct fxt_wall_clock wall_clock;

@@ -12,18 +12,23 @@
 #include "tools/common/message.h"
 #include "tools/printing/print.h"
 
-void fxt_calls_take(struct fxt_calls *c, uint32_t category, uint32_t name, uint64_t duration_ns)
+uint32_t fxt_calls_place(struct fxt_calls *c, uint32_t category, uint32_t name)
 {
 	bool fresh;
 	struct fxt_slot *s = fxt_map_put(&c->by_name, category, name, &fresh);
-	struct fxt_call *call;
 
 	if (fresh) {
 		s->value[0] = c->count;
 		c->list = fxt_grow(c->list, &c->capacity, c->count + 1, sizeof(*c->list));
 		c->list[c->count++] = (struct fxt_call){.category = category, .name = name};
 	}
-	call = &c->list[s->value[0]];
+	return (uint32_t)s->value[0];
+}
+
+void fxt_calls_add(struct fxt_calls *c, uint32_t place, uint64_t duration_ns)
+{
+	struct fxt_call *call = &c->list[place];
+
 	call->count++;
 	call->total_ns += duration_ns;
 	call->max_ns = duration_ns > call->max_ns ? duration_ns : call->max_ns;

@@ -59,6 +59,7 @@ void fxt_calls_in_progress_as_complete(const struct fxt_call_in_progress *begun,
 {
 	fxt_reader_event_at(r, begun->offset, begun->provider, rec);
 	rec->subtype = FXT_EVENT_DURATION_COMPLETE;
+	rec->kind = 0;
 	rec->has_extra = true;
 	rec->extra = end_ticks;
 }

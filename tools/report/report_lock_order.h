@@ -18,6 +18,13 @@ struct fxt_lock_orders {
 	struct fxt_lock_circles circles;
 };
 
+/* Returns whether a call of this name may be one that counts here. */
+static inline bool fxt_lock_orders_want(struct fxt_lock_orders *o, struct fxt_reader *r,
+					const struct fxt_record *rec)
+{
+	return fxt_lock_call_moves(fxt_lock_call(&o->scan.calls, r, &rec->name));
+}
+
 /* Takes a finished call, in the order of the file. */
 static inline void fxt_lock_orders_take(struct fxt_lock_orders *o, struct fxt_reader *r,
 					const struct fxt_record *rec)

@@ -339,6 +339,7 @@ void fxt_report_print_tables(const struct fxt_report *report, FILE *out)
 void fxt_report_free(struct fxt_report *report)
 {
 	fxt_roles_free(&report->roles);
+	free(report->facts.by_kind);
 	fxt_overview_free(&report->overview);
 	fxt_witnessed_free(&report->witnessed);
 	fxt_calls_free(&report->calls);

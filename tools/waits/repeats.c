@@ -10,20 +10,19 @@
 
 #include "tools/common/message.h"
 
-static struct fxt_repeated *calls_of(struct fxt_repeats *p, struct fxt_reader *r,
-				     const struct fxt_record *rec)
+static uint32_t place_of(struct fxt_repeats *p, struct fxt_reader *r, const struct fxt_record *rec)
 {
 	uint32_t category = fxt_symbol(r, &rec->category), name = fxt_symbol(r, &rec->name);
 	struct fxt_slot *s;
 	bool fresh;
 
 	s = fxt_map_put(&p->by_call, category, name, &fresh);
-	if (!fresh)
-		return &p->calls[s->value[0]];
-	s->value[0] = p->call_count;
-	p->calls = fxt_grow(p->calls, &p->call_capacity, p->call_count + 1, sizeof(*p->calls));
-	p->calls[p->call_count] = (struct fxt_repeated){.category = category, .name = name};
-	return &p->calls[p->call_count++];
+	if (fresh) {
+		p->calls = fxt_grow(p->calls, &p->call_capacity, p->call_count + 1, sizeof(*p->calls));
+		p->calls[p->call_count++] = (struct fxt_repeated){.category = category, .name = name};
+		s->value[0] = p->call_count;
+	}
+	return (uint32_t)s->value[0];
 }
 
 static struct fxt_woken *cond_of(struct fxt_repeats *p, uint64_t pid, uint64_t cond)
@@ -81,11 +80,13 @@ static void take_condition(struct fxt_repeats *p, struct fxt_reader *r, const st
 }
 
 void fxt_repeats_take(struct fxt_repeats *p, struct fxt_reader *r, const struct fxt_record *rec,
-		      const struct fxt_role *role, bool says_no_wait)
+		      const struct fxt_role *role, bool says_no_wait, uint32_t *place)
 {
 	uint64_t ns = fxt_ns(rec->provider, rec->extra) - fxt_ns(rec->provider, rec->ticks), ret;
-	struct fxt_repeated *one = calls_of(p, r, rec);
+	struct fxt_repeated *one;
 
+	*place = *place ? *place : place_of(p, r, rec);
+	one = &p->calls[*place - 1];
 	one->count++;
 	one->ns += ns;
 	take_condition(p, r, rec);
