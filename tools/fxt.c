@@ -25,6 +25,7 @@
 #include "tools/record/joined_directory.h"
 #include "tools/record/record.h"
 #include "tools/findings/finding.h"
+#include "tools/findings/things.h"
 #include "tools/top/top.h"
 
 static const struct command {
@@ -106,6 +107,8 @@ int main(int argc, char **argv)
 	atexit(fxt_stdout_at_exit);
 	fxt_trace_of_directory = trace_of_directory;
 	fxt_trace_told_apart = fxt_joined_file;
+	fxt_narrow_moment_of = fxt_things_moment_of;
+	fxt_record_first_finding = fxt_findings_first;
 	if (!name) {
 		usage(stderr);
 		return 2;

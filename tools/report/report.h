@@ -46,6 +46,7 @@
 #include "tools/callers/makers.h"
 #include "tools/callers/stack_sums.h"
 #include "tools/callers/who.h"
+#include "tools/printing/handle.h"
 #include "tools/reading/reader.h"
 #include "report_budget.h"
 #include "report_chains.h"
@@ -58,8 +59,6 @@
 #include "report_threads.h"
 #include "report_transfers.h"
 
-/* The value of `top` that means all lines. */
-#define FXT_TOP_ALL UINT32_MAX
 
 struct fxt_report_options {
 	size_t top;                     /* lines of each section */
@@ -92,6 +91,7 @@ struct fxt_calls {
  * demangled and without parameters. The caller frees it. */
 char *fxt_call_label(const struct fxt_reader *r, uint32_t category, uint32_t name, size_t columns);
 
+struct fxt_handle fxt_call_handle(const struct fxt_reader *r, const struct fxt_call *call);
 /* Adds a finished call. */
 void fxt_calls_take(struct fxt_calls *c, uint32_t category, uint32_t name, uint64_t duration_ns);
 /* Returns the duration in nanoseconds that `percent` of the calls do not exceed. */
@@ -138,6 +138,9 @@ void fxt_waits_take(struct fxt_waits *w, const struct fxt_reader *r, const struc
 void fxt_waits_sort(struct fxt_waits *w);
 /* Returns the words by which a table names an object that is waited for. The caller frees them. */
 char *fxt_wait_name(const char *kind, const char *label);
+struct fxt_handle fxt_wait_handle(const struct fxt_reader *r, const struct fxt_wait *wait);
+/* Returns the handle of all objects of the process that have this kind and name: a line of the table. */
+struct fxt_handle fxt_waits_handle(const struct fxt_reader *r, const struct fxt_wait *wait);
 void fxt_waits_print(const struct fxt_waits *w, const struct fxt_reader *r, size_t top, FILE *out);
 void fxt_waits_free(struct fxt_waits *w);
 
