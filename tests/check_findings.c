@@ -185,7 +185,7 @@ static void explain(const char *handle, const char *expected, const char *bad)
 	size_t bytes;
 	FILE *out = open_memstream(&text, &bytes);
 
-	message = fxt_findings_explain(&findings, &report, handle, out);
+	message = fxt_findings_explain(&findings, &report, handle, "app.fxt", out);
 	fclose(out);
 	ck_assert_int_eq(message != NULL, bad != NULL);
 	if (bad)
@@ -202,11 +202,11 @@ START_TEST(a_finding_is_explained)
 	explain("F1", "CONTENDED LOCKS", NULL);
 	explain("F1", "find_session", NULL);
 	explain("F1", "This is rule contention (threshold: 10 % of the run)", NULL);
-	explain("F2", NULL, "no finding 'F2': there are F1 to F1");
-	explain("F0", NULL, "no finding 'F0'");
-	explain("F1x", NULL, "no finding 'F1x'");
-	explain("1", NULL, "no finding '1'");
-	explain("", NULL, "no finding ''");
+	explain("F2", NULL, "no handle 'F2': there are F1; 1 process (P...), ");
+	explain("F0", NULL, "no handle 'F0'");
+	explain("F1x", NULL, "no handle 'F1x'");
+	explain("1", NULL, "no handle '1'");
+	explain("", NULL, "no handle ''");
 	end();
 }
 END_TEST

@@ -341,13 +341,13 @@ START_TEST(prints)
 	ck_assert_msg(strstr(text, "\nLOCKS TAKEN IN BOTH ORDERS: a deadlock is possible\n"
 				   "  accounts_lock, then mutex of pool_create: 7, first 110 ns after the "
 				   "start, 1 time\n"
-				   "      mutex of pool_create, then accounts_lock: 8, first 190 ns after "
+				   "    mutex of pool_create, then accounts_lock: 8, first 190 ns after "
 				   "the start, 2 times\n"),
 		      "%s", text);
 	/* Locks of one name have their addresses, and what is too long takes two lines. */
-	ck_assert_msg(_i == !strstr(text, "  mutex of pool_create 0xb0, then mutex of pool_create 0xc0: 8, "
-					  "first 350 ns after the start, 1 time\n"
-					  "      mutex of pool_create 0xc0, then mutex of pool_create 0xb0:\n"
+	ck_assert_msg(_i == !strstr(text, "  mutex of pool_create 0xb0, then mutex of pool_create 0xc0:\n"
+					  "          8, first 350 ns after the start, 1 time\n"
+					  "    mutex of pool_create 0xc0, then mutex of pool_create 0xb0:\n"
 					  "          9, first 430 ns after the start, 1 time\n"),
 		      "%s", text);
 	ck_assert_msg(_i == !!strstr(text, "  and 1 more\n"), "%s", text);

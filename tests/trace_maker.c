@@ -3,9 +3,11 @@
 
 #include <check.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tools/findings/finding.h"
+#include "tools/printing/handle.h"
 #include "trace_words.h"
 
 static uint64_t words[1 << 20];
@@ -286,13 +288,36 @@ uint64_t tid_of(uint32_t index)
 	return reader.threads[index].tid;
 }
 
+/* Prints a row as it would be if it had no handle: the label begins four columns further left. */
+static void put_without_handle(const char *line, FILE *out)
+{
+	const char *label, *gap;
+
+	if (!fxt_is_handle(line)) {
+		fprintf(out, "%s\n", line);
+		return;
+	}
+	label = line + FXT_HANDLE_COLUMNS + 1;
+	gap = strstr(label + strspn(label, " "), "  ");
+	fprintf(out, "  %.*s%s%s\n", gap ? (int)(gap - label) : (int)strlen(label), label, gap ? "    " : "",
+		gap ? gap : "");
+}
+
 void print_report(const struct fxt_report *report, FILE *out)
 {
 	struct fxt_findings findings;
+	char *text, *rest, *line;
+	size_t bytes;
+	FILE *whole = open_memstream(&text, &bytes);
 
 	fxt_findings_make(&findings, report, 0);
-	fxt_findings_print_report(&findings, report, out);
+	fxt_findings_print_report(&findings, report, whole);
 	fxt_findings_free(&findings);
+	fclose(whole);
+	rest = text;
+	while ((line = strsep(&rest, "\n")) && rest)
+		put_without_handle(line, out);
+	free(text);
 }
 
 void print_report_json(const struct fxt_report *report, FILE *out)

@@ -85,7 +85,8 @@ extern struct fxt_reader reader;
 void make_report(struct fxt_report *report, size_t top);
 void make_report_with(struct fxt_report *report, const struct fxt_report_options *options);
 void end_report(struct fxt_report *report);
-/* Print the whole report with its findings. */
+/* Print the whole report with its findings. The rows of the text have no handles, so that tests can say what
+ * else is in them. */
 void print_report(const struct fxt_report *report, FILE *out);
 void print_report_json(const struct fxt_report *report, FILE *out);
 

@@ -28,6 +28,7 @@
 #include "tools/record/joined_directory.h"
 #include "tools/record/record.h"
 #include "tools/findings/finding.h"
+#include "tools/findings/things.h"
 #include "tools/top/top.h"
 #include "tools/view/view.h"
 
@@ -111,6 +112,8 @@ static int begin(int argc, char **argv)
 	atexit(fxt_stdout_at_exit);
 	fxt_trace_of_directory = trace_of_directory;
 	fxt_trace_told_apart = fxt_joined_file;
+	fxt_narrow_moment_of = fxt_things_moment_of;
+	fxt_record_first_finding = fxt_findings_first;
 	if (!name) {
 		usage(stderr);
 		return 2;

@@ -43,6 +43,8 @@ READING_FILES = \
 	tools/reading/reader_tables.c
 
 PRINTING_FILES = \
+	tools/printing/handle.c \
+	tools/printing/handle.h \
 	tools/printing/json.c \
 	tools/printing/json.h \
 	tools/printing/not_seen.c \
@@ -563,7 +565,12 @@ FINDINGS_FILES = \
 	tools/findings/rule_facts.c \
 	tools/findings/rule_facts.h \
 	tools/findings/rule_threads.c \
+	tools/findings/first_finding.c \
 	tools/findings/rule_threads.h \
+	tools/findings/things.c \
+	tools/findings/things.h \
+	tools/findings/things_explain.c \
+	tools/findings/things_moment.c \
 	tools/findings/rules.c \
 	tools/findings/rules.def \
 	tools/findings/rules.h

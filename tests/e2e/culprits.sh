@@ -49,7 +49,7 @@ at()
 	fi
 }
 
-says leaks "^  dup_line $(at leaks.cc 'static_cast<char *>(malloc') +~[0-9.]+ MiB" \
+says leaks "^C[0-9a-z]{4} dup_line $(at leaks.cc 'static_cast<char *>(malloc') +~[0-9.]+ MiB" \
 	"^      < open_session $(at leaks.cc 'headers.push_back(dup_line')"
 # left NAME BYTES: checks what the report of NAME.fxt says is left, of which one byte in so many was drawn.
 # 40 000 lines of 309 bytes are never freed, nor are 2000 sessions of 24 with a vector of 256. A block of s
@@ -87,9 +87,9 @@ if [ $has_lines = yes ] && command -v objcopy strip readelf >/dev/null; then
 	strip stripped
 	"$FXT" record -q -o stripped.fxt -- ./stripped || fail "stripped: exit status $?"
 	rm stripped
-	says stripped '^  stripped\+0x[0-9a-f]+ +~[0-9.]+ MiB'
+	says stripped '^C[0-9a-z]{4} stripped\+0x[0-9a-f]+ +~[0-9.]+ MiB'
 	fxt report --debug-dir=debug stripped.fxt >report
-	grep -EA1 "^  dup_line $(at leaks.cc 'static_cast<char *>(malloc') " report |
+	grep -EA1 "^C[0-9a-z]{4} dup_line $(at leaks.cc 'static_cast<char *>(malloc') " report |
 		grep -qE "^      < open_session $(at leaks.cc 'headers.push_back(dup_line') < main \(" ||
 		fail "stripped: the debug information is not found: $(grep -A3 '^HEAP BY' report)"
 	count comparison

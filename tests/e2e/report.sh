@@ -92,7 +92,7 @@ sort has_said >told
 test -s told && valid orders.fxt && lock_orders orders.fxt | sort >found
 same_some "lock_order" told found
 fxt report orders.fxt >report
-grep -qE '^  accounts_lock, then audit_lock: .*payer, first [0-9.]+ [mu]?s after the start, 1 time$' report ||
+grep -qE '^L[0-9a-z]{4} accounts_lock, then audit_lock: .*payer, first [0-9.]+ [mu]?s after the start, 1 time$' report ||
 	fail "lock_order: $(grep -A3 '^LOCKS TAKEN' report)"
 
 # Without all calls nobody knows who held what.
@@ -259,7 +259,7 @@ printf '%s\n' "asked for by load (bank) < main" "  load (bank)                  
 	"in withdraw (bank)" >expected
 same "stacks: on the first screen" expected found
 grep -qE '^      held by audit \(bank\)$' report || fail "stacks: $(grep -A4 '^CONTENDED' report)"
-grep -A2 '^FAILED CALLS' report | grep -qE '^  open +1 .*No such file or directory$' ||
+grep -A2 '^FAILED CALLS' report | grep -qE '^C[0-9a-z]{4} open +1 .*No such file or directory$' ||
 	fail "stacks: $(grep -A3 '^FAILED' report)"
 fxt report --folded=heap stacked.fxt >found
 is "stacks: never freed" "process 7;_start;main;load(char const*);xstrdup;xmalloc;malloc 1311720" \
@@ -269,8 +269,8 @@ is "stacks: at the peak" "1311720 300000" "$(awk '{ print $NF }' peak | paste -s
 grep -q '<title>parse (293 KiB, 18.61%)' all.svg || fail "stacks: $(grep -o '<title>parse.*</title>' all.svg)"
 grep -q '^HEAP BY WHO' report || fail "stacks: there is no report beside files"
 is "stacks: waits" "1000100" "$(fxt report --folded=waits stacked.fxt | awk '{ print $NF }')"
-grep -q '^  main (bank) ' <<<"$(fxt report --wrappers='lo?d,parse*' stacked.fxt)" || fail "stacks: --wrappers"
-grep -q '^  main (bank) ' <<<"$(FXT_WRAPPERS=load fxt report stacked.fxt)" || fail "stacks: FXT_WRAPPERS"
+grep -q '^C[0-9a-z]* main (bank) ' <<<"$(fxt report --wrappers='lo?d,parse*' stacked.fxt)" || fail "stacks: --wrappers"
+grep -q '^C[0-9a-z]* main (bank) ' <<<"$(FXT_WRAPPERS=load fxt report stacked.fxt)" || fail "stacks: FXT_WRAPPERS"
 fxt report --json --all stacked.fxt | python3 -c 'import json, sys
 r = json.load(sys.stdin)
 heap = r["heap_stacks"][0]

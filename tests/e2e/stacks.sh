@@ -224,7 +224,7 @@ if "$apps/makes_code" none 1 >said; then
 		fxt report --all made.fxt >report
 		sed -n '/^HEAP BY WHO/,/^$/p' report >heap
 		case $how in
-		early | late) is "$run: the report's heap" 1 "$(grep -c -m 1 '^  made_0 ' heap)" ;;
+		early | late) is "$run: the report's heap" 1 "$(grep -c -m 1 '^C[0-9a-z]* made_0 ' heap)" ;;
 		*) is "$run: the report's heap" 0 "$(grep -c made_ heap)" ;;
 		esac
 	done

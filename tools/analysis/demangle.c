@@ -277,3 +277,19 @@ char *fxt_function_label(const struct fxt_text *symbol, size_t columns)
 	free(demangled);
 	return label;
 }
+
+struct fxt_handle fxt_handle_of_function(const struct fxt_text *name)
+{
+	char *demangled = fxt_demangle_short(name, 0), *shortest, *shown;
+	struct fxt_text text = demangled ? fxt_text_of(demangled) : *name;
+	struct fxt_handle handle;
+
+	shortest = fxt_shorten_demangled(&text, 0);
+	text = fxt_text_of(shortest);
+	shown = fxt_printable(&text, SIZE_MAX, true);
+	handle = fxt_handle_of_name(FXT_HANDLE_FUNCTION, shown);
+	free(shown);
+	free(shortest);
+	free(demangled);
+	return handle;
+}

@@ -6,6 +6,7 @@
 #ifndef FXT_TOOLS_DEMANGLE_H
 #define FXT_TOOLS_DEMANGLE_H
 
+#include "tools/printing/handle.h"
 #include "tools/reading/reader.h"
 
 /* The names found so far, by symbol (fxt_symbol()), because dump asks for each event. At the beginning all
@@ -44,5 +45,9 @@ char *fxt_shorten_demangled(const struct fxt_text *name, size_t columns);
 /* Returns the name of the function with this symbol (of its file), as its source has it, without
  * parameters and in at most `columns` characters. The caller frees it. */
 char *fxt_function_label(const struct fxt_text *symbol, size_t columns);
+
+/* Returns the handle of the function that has this symbol or name, in whatever form: template arguments and
+ * parameters are no part of what it is made of. */
+struct fxt_handle fxt_handle_of_function(const struct fxt_text *name);
 
 #endif

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/analysis/demangle.h"
 #include "tools/common/message.h"
 #include "tools/printing/json.h"
 #include "tools/printing/print.h"
@@ -90,13 +91,13 @@ void fxt_failures_sort(struct fxt_failures *f)
 		qsort(f->list, f->count, sizeof(*f->list), by_count);
 }
 
-enum { LABEL = 32 };
+enum { LABEL = 28 };
 #define FIGURES " %10s %10s  "
 
-/* Prints who failed there, each path once: the first behind the figures, and one more below. */
-static void print_places(const struct fxt_failure *one, struct fxt_who *who, FILE *out)
+/* Prints who failed there, each path once, a line each, at most `most`. */
+static void print_places(const struct fxt_failure *one, struct fxt_who *who, size_t most, FILE *out)
 {
-	enum { SHOWN = 2, INDENT = 6 };
+	enum { INDENT = 6 };
 	struct fxt_map seen = {0};
 	size_t shown = 0;
 	bool fresh;
@@ -108,23 +109,24 @@ static void print_places(const struct fxt_failure *one, struct fxt_who *who, FIL
 		if (path == FXT_NO_PATH)
 			continue;
 		fxt_map_put(&seen, fxt_path_short(&who->culprits, FXT_FOR_CALL, path), 0, &fresh);
-		if (!fresh || shown++ >= SHOWN)
+		if (!fresh || shown++ >= most)
 			continue;
 		line = fxt_who_line(who, FXT_FOR_CALL, one->stacks[i], FXT_COLUMNS - INDENT);
 		fxt_put_line(out, fxt_format("      %s", line));
 		free(line);
 	}
-	if (shown > SHOWN)
-		fprintf(out, "      and %zu more place%s\n", shown - SHOWN, shown - SHOWN == 1 ? "" : "s");
+	if (shown > most)
+		fprintf(out, "      and %zu more place%s\n", shown - most, shown - most == 1 ? "" : "s");
 	fxt_map_free(&seen);
 }
 
 void fxt_failures_print(const struct fxt_failures *f, struct fxt_who *who, uint64_t begin_ns, size_t top,
 			FILE *out)
 {
+	enum { PLACES_SHOWN = 2 };
 	size_t most = (top + 1) / 2;    /* most take two lines or three */
 
-	if (!f->has_stacks)
+	if (!f->has_stacks && !(top == FXT_TOP_WHOLE && f->count))
 		return;
 	fxt_put_title(out, "FAILED CALLS", LABEL);
 	fprintf(out, FIGURES "error\n", "count", "first at");
@@ -133,10 +135,10 @@ void fxt_failures_print(const struct fxt_failures *f, struct fxt_who *who, uint6
 		struct fxt_text text = fxt_symbol_text(who->r, one->name);
 		char *name = fxt_printable(&text, LABEL, true);
 
-		fxt_put_label(out, name, LABEL);
+		fxt_put_label(out, fxt_handle_of_function(&text).text, name, LABEL);
 		fprintf(out, FIGURES "%s\n", fxt_count(one->count).text,
 			fxt_duration(fxt_ns_between(begin_ns, one->first_ns)).text, strerror(one->error));
-		print_places(one, who, out);
+		print_places(one, who, top == FXT_TOP_WHOLE ? top : PLACES_SHOWN, out);
 		free(name);
 	}
 	fxt_put_more(out, f->count, most);
@@ -148,7 +150,10 @@ void fxt_failures_json(const struct fxt_failures *f, struct fxt_who *who, struct
 	for (size_t i = 0; i < f->count; i++) {
 		const struct fxt_failure *one = &f->list[i];
 
+		struct fxt_text name = fxt_symbol_text(who->r, one->name);
+
 		fxt_json_object(j, NULL);
+		fxt_json_string(j, "handle", fxt_handle_of_function(&name).text);
 		fxt_json_symbol(j, "category", who->r, one->category);
 		fxt_json_symbol(j, "call", who->r, one->name);
 		fxt_json_i64(j, "errno", one->error);

@@ -169,7 +169,7 @@ static struct fxt_short blocks_text(const struct fxt_heap_asker *a, const struct
 	return text;
 }
 
-enum { LABEL = 38, INDENT = 6 };
+enum { LABEL = 34, INDENT = 6 };
 #define FIGURES " %9s %8s %9s %8s %9s %8s\n"
 
 static char *label_of(const struct fxt_heap_asker *a, struct fxt_who *who, size_t columns)
@@ -317,7 +317,7 @@ void fxt_heap_askers_print(const struct fxt_heap_askers *a, const struct fxt_hea
 {
 	size_t shown = 0, all = 0, most = (top + 1) / 2;        /* most of them take two lines */
 
-	if (is_nothing(a, h))
+	if (is_nothing(a, h) && top != FXT_TOP_WHOLE)
 		return;
 	for (size_t i = 0; i < a->count; i++) {
 		const struct fxt_heap_asker *one = &a->list[i];
@@ -330,13 +330,15 @@ void fxt_heap_askers_print(const struct fxt_heap_askers *a, const struct fxt_hea
 			fprintf(out, FIGURES, "unfreed", "blocks", "at peak", "blocks", "in all", "blocks");
 		}
 		label = label_of(one, who, LABEL);
-		fxt_put_label(out, label, LABEL);
+		fxt_put_label(out, fxt_who_handle(who, FXT_FOR_HEAP, one->innermost).text, label, LABEL);
 		fprintf(out, FIGURES, bytes_text(one, &one->left).text, blocks_text(one, &one->left).text,
 			bytes_text(one, &one->at_peak).text, blocks_text(one, &one->at_peak).text,
 			bytes_text(one, &one->all).text, blocks_text(one, &one->all).text);
 		line = second_line(one, h, who, with_process);
 		if (line)
 			fxt_put_line(out, line);
+		if (top == FXT_TOP_WHOLE)
+			fxt_who_print(who, FXT_FOR_HEAP, one->innermost, top, out);
 		free(label);
 	}
 	if (!shown)

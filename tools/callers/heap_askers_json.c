@@ -25,7 +25,10 @@ void fxt_heap_askers_json(const struct fxt_heap_stacks *h, struct fxt_who *who, 
 		const struct fxt_heap_asker *one = &a.list[i];
 		const struct fxt_heap_process *p = &h->processes[one->process];
 
+		struct fxt_handle handle = fxt_who_handle(who, FXT_FOR_HEAP, one->innermost);
+
 		fxt_json_object(j, NULL);
+		fxt_json_string(j, "handle", *handle.text ? handle.text : NULL);
 		fxt_json_u64(j, "pid", fxt_number(who->r, p->pid));
 		fxt_json_text(j, "program", &p->provider->name);
 		fxt_json_string(j, "kind", one->is_mapping ? "mapping" : "block");

@@ -245,6 +245,20 @@ char *fxt_who_culprit(struct fxt_who *w, enum fxt_purpose purpose, uint32_t inne
 	return label;
 }
 
+struct fxt_handle fxt_who_handle(struct fxt_who *w, enum fxt_purpose purpose, uint32_t innermost)
+{
+	struct fxt_handle handle = {""};
+	struct fxt_who_function f;
+	struct fxt_text name;
+
+	if (fxt_who_functions(w, purpose, innermost, false, &f, 1)) {
+		name = fxt_text_of(f.name);
+		handle = fxt_handle_of_function(&name);
+		fxt_who_free_functions(&f, 1);
+	}
+	return handle;
+}
+
 /* Returns functions of a stack from `first` on, in one line. */
 static char *join(struct fxt_who *w, enum fxt_purpose purpose, uint32_t innermost, size_t first,
 		  size_t columns)

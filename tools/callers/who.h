@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "tools/callers/culprit.h"
+#include "tools/printing/handle.h"
 #include "tools/programs/frame_names.h"
 
 /* All that is needed to say it. At the beginning all members are zero. */
@@ -49,6 +50,8 @@ void fxt_who_free_functions(struct fxt_who_function *list, size_t count);
 /* Returns the culprit with its line, in at most `columns` characters. Returns NULL if it is not known. The
  * caller frees the text of this and the next two. */
 char *fxt_who_culprit(struct fxt_who *w, enum fxt_purpose purpose, uint32_t innermost, size_t columns);
+/* Returns the culprit's handle, or "". */
+struct fxt_handle fxt_who_handle(struct fxt_who *w, enum fxt_purpose purpose, uint32_t innermost);
 /* Returns its callers, as many as have room, each with "< " in front; NULL: there are none. */
 char *fxt_who_callers(struct fxt_who *w, enum fxt_purpose purpose, uint32_t innermost, size_t columns);
 /* Returns both in one line, or NULL. */

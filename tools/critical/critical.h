@@ -37,6 +37,7 @@ struct fxt_critical_thing {
 	uint32_t module;                /* symbol of a function's module */
 	uint32_t frame;                 /* a node of the function's, or FXT_NO_FRAME */
 	char *label;                    /* of a lock, or NULL */
+	uint64_t pid, object;           /* a lock's process and address */
 	/* Of the time on the path: in the thing itself; and while a thread on the path waited for it, with
 	 * what those who let it go on did meanwhile. */
 	uint64_t in_ns, for_ns;
@@ -112,12 +113,15 @@ void fxt_critical_finish(struct fxt_critical *c, struct fxt_reader *r, struct fx
 /* Returns the thing's name, in at most `columns` characters. The caller frees it. */
 char *fxt_critical_name(const struct fxt_critical_thing *x, const struct fxt_reader *r, struct fxt_who *who,
 			size_t columns);
+struct fxt_handle fxt_critical_handle(const struct fxt_critical_thing *x, const struct fxt_reader *r,
+				      struct fxt_who *who);
 /* Prints a section, if a path is known and there is something that would win a fiftieth of the run. */
 void fxt_critical_print(const struct fxt_critical *c, const struct fxt_reader *r, struct fxt_who *who,
 			size_t top, FILE *out);
 struct fxt_json;
 /* Prints a member `critical_path`: an object, or null if no path is known. */
-void fxt_critical_json(const struct fxt_critical *c, struct fxt_json *j, const struct fxt_reader *r);
+void fxt_critical_json(const struct fxt_critical *c, struct fxt_json *j, const struct fxt_reader *r,
+		       struct fxt_who *who);
 void fxt_critical_free(struct fxt_critical *c);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "critical.h"
+#include "tools/analysis/demangle.h"
 #include "tools/common/message.h"
 #include "tools/printing/json.h"
 #include "tools/printing/print.h"
@@ -30,15 +31,33 @@ char *fxt_critical_name(const struct fxt_critical_thing *x, const struct fxt_rea
 	return label;
 }
 
+struct fxt_handle fxt_critical_handle(const struct fxt_critical_thing *x, const struct fxt_reader *r,
+				      struct fxt_who *who)
+{
+	struct fxt_handle handle = {""};
+	struct fxt_text text;
+
+	if (x->kind == FXT_CRITICAL_LOCK)
+		return fxt_handle_of_lock(r, x->pid, x->object);
+	if (x->kind == FXT_CRITICAL_FILE)
+		return fxt_handle_of_name(FXT_HANDLE_FILE, x->label);
+	if (x->kind == FXT_CRITICAL_FUNCTION)
+		handle = fxt_who_handle(who, FXT_FOR_CALL, x->frame);
+	text = x->label ? fxt_text_of(x->label) : fxt_symbol_text(r, (uint32_t)x->key);
+	if (x->kind == FXT_CRITICAL_PROGRAM)
+		return fxt_handle_of_program(&text);
+	return *handle.text ? handle : fxt_handle_of_function(&text);
+}
+
 /* -- Text ----------------------------------------------------------------------------------------- */
 
-enum { LABEL = 44 };
+enum { LABEL = 40 };
 #define FIGURES " %6s %6s  "
 
 /* What has less of the path than a fiftieth, or would win less, is not worth a line. */
-static bool is_worth_a_line(const struct fxt_critical *c, const struct fxt_critical_thing *x)
+static bool is_worth_a_line(const struct fxt_critical *c, const struct fxt_critical_thing *x, size_t top)
 {
-	return c->run_ns - x->run_ns >= c->run_ns / 50;
+	return top == FXT_TOP_WHOLE || c->run_ns - x->run_ns >= c->run_ns / 50;
 }
 
 static struct fxt_short share(uint64_t ns, uint64_t of)
@@ -67,7 +86,7 @@ void fxt_critical_print(const struct fxt_critical *c, const struct fxt_reader *r
 	uint64_t other_ns = c->unknown_ns + c->unsampled_ns + c->wakeups_ns;
 
 	for (size_t i = 0; i < c->count; i++)
-		count += is_worth_a_line(c, &c->things[i]);
+		count += is_worth_a_line(c, &c->things[i], top);
 	if (!c->is_known || !count)
 		return;
 	fxt_put_title(out, "CRITICAL PATH", LABEL);
@@ -76,11 +95,11 @@ void fxt_critical_print(const struct fxt_critical *c, const struct fxt_reader *r
 		const struct fxt_critical_thing *x = &c->things[i];
 		char *name;
 
-		if (!is_worth_a_line(c, x))
+		if (!is_worth_a_line(c, x, top))
 			continue;
 		shown++;
 		name = fxt_critical_name(x, r, who, LABEL);
-		fxt_put_label(out, name, LABEL);
+		fxt_put_label(out, fxt_critical_handle(x, r, who).text, name, LABEL);
 		fprintf(out, FIGURES, share(x->in_ns, c->run_ns).text, share(x->for_ns, c->run_ns).text);
 		print_run(c, x, out);
 		free(name);
@@ -98,7 +117,8 @@ void fxt_critical_print(const struct fxt_critical *c, const struct fxt_reader *r
 
 /* -- JSON ----------------------------------------------------------------------------------------- */
 
-static void put_thing(struct fxt_json *j, const struct fxt_reader *r, const struct fxt_critical_thing *x)
+static void put_thing(struct fxt_json *j, const struct fxt_reader *r, struct fxt_who *who,
+		      const struct fxt_critical_thing *x)
 {
 	static const char *const kinds[] = {
 		[FXT_CRITICAL_CALL] = "call",         [FXT_CRITICAL_LOCK] = "lock",
@@ -107,6 +127,7 @@ static void put_thing(struct fxt_json *j, const struct fxt_reader *r, const stru
 	};
 
 	fxt_json_object(j, NULL);
+	fxt_json_string(j, "handle", fxt_critical_handle(x, r, who).text);
 	fxt_json_string(j, "kind", kinds[x->kind]);
 	if (x->label)
 		fxt_json_string(j, "name", x->label);
@@ -122,7 +143,8 @@ static void put_thing(struct fxt_json *j, const struct fxt_reader *r, const stru
 	fxt_json_end(j);
 }
 
-void fxt_critical_json(const struct fxt_critical *c, struct fxt_json *j, const struct fxt_reader *r)
+void fxt_critical_json(const struct fxt_critical *c, struct fxt_json *j, const struct fxt_reader *r,
+		       struct fxt_who *who)
 {
 	if (!c->is_known) {
 		fxt_json_null(j, "critical_path");
@@ -138,7 +160,7 @@ void fxt_critical_json(const struct fxt_critical *c, struct fxt_json *j, const s
 	fxt_json_bool(j, "lacks_events", c->lacks_events);
 	fxt_json_array(j, "without");
 	for (size_t i = 0; i < c->count; i++)
-		put_thing(j, r, &c->things[i]);
+		put_thing(j, r, who, &c->things[i]);
 	fxt_json_end(j);
 	fxt_json_end(j);
 }

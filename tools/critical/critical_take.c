@@ -124,7 +124,12 @@ static uint32_t thing_of(struct fxt_critical *c, struct fxt_reader *r, const str
 				     : object && object->bytes ? fxt_printable(object, 40, true)
 							       : fxt_format("0x%llx", (long long)address);
 
-			thing->label = fxt_format("%s %s", role->kind, name);
+			/* A name such as "sem of make_pool" has the kind itself. */
+			thing->label = strncmp(name, role->kind, strlen(role->kind)) == 0
+					       ? fxt_strdup(name)
+					       : fxt_format("%s %s", role->kind, name);
+			thing->pid = pid;
+			thing->object = address;
 			/* Of a semaphore it is not known yet. */
 			thing->is_signal = strcmp(role->kind, "mutex") != 0 &&
 					   strcmp(role->kind, "rwlock") != 0 &&

@@ -368,9 +368,15 @@ static void show(struct fxt_reader *r, void *context)
 {
 	struct fxt_selection selection;
 	struct input *in = context;
+	char *wrong;
 
 	if (!fxt_narrow_is_any(&in->narrow)) {
 		fail(in, fxt_dump(r, &in->options, stdout));
+		return;
+	}
+	wrong = fxt_narrow_settle(&in->narrow, in->path, r->data, r->size);
+	if (wrong) {
+		fail(in, wrong);
 		return;
 	}
 	fxt_selection_make(&selection, &in->narrow, r->data, r->size);

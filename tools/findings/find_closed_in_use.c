@@ -36,6 +36,7 @@ void fxt_find_closed_in_use(const struct fxt_report *report, struct fxt_findings
 		if (user)
 			fxt_finding_evidence(x, "in use by %s", user);
 		fxt_finding_stack(x, "in use by", FXT_FOR_CALL, one->used_in);
+		x->about = fxt_handle_of_thread(report->r, one->closer);
 		x->cost_calls = 1;
 		free(closer);
 		free(user);

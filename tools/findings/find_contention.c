@@ -112,6 +112,7 @@ static void add_lock(const struct fxt_report *report, struct fxt_findings *f, si
 	x->cost_ns = total_ns;
 	x->cost_calls = count;
 	x->row = first;
+	x->about = fxt_handle_of_lock(report->r, one->pid, one->lock);
 	x->print_rows = print_rows;
 	if (held->holder == FXT_NO_FRAME && !is_seen) {
 		struct fxt_text text = fxt_symbol_text(report->r, one->held_at);

@@ -62,6 +62,9 @@ static void add_circle(const struct fxt_report *report, struct fxt_findings *f, 
 				       : "deadlock: %zu threads wait for each other, and do so for ever",
 			    count);
 	x->share = 1;
+	if (!report->contention.blocked[first].is_join)
+		x->about = fxt_handle_of_lock(report->r, report->r->threads[first].pid,
+					      report->contention.blocked[first].lock);
 	at = (int64_t)first;
 	for (size_t i = 0; i < count && at >= 0; i++) {
 		add_thread(x, report, (size_t)at);

@@ -30,6 +30,8 @@ void fxt_find_held_lock(const struct fxt_report *report, struct fxt_findings *f)
 		x = fxt_finding_add(f, l->waited_in, FXT_FOR_CALL,
 				    "held across a wait: who had %s waited in %s, and others for that", what,
 				    call);
+		x->about = l->label ? fxt_handle_of_name(FXT_HANDLE_FILE, l->label)
+				    : fxt_handle_of_lock(report->r, l->pid, l->lock);
 		x->cost_ns = l->lost_ns;
 		x->cost_calls = l->count;
 		fxt_finding_evidence(x, "%s wait%s for it in all, %s, the longest %s",

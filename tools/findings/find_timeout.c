@@ -26,6 +26,7 @@ void fxt_find_timeout(const struct fxt_report *report, struct fxt_findings *f)
 		x = fxt_finding_add(f, most.innermost, FXT_FOR_CALL,
 				    "no answer: %s waited until its time limit ran out, %s times", call,
 				    fxt_count(one->unanswered).text);
+		x->about = fxt_handle_of_thread(report->r, (uint32_t)i);
 		x->cost_ns = one->lost_ns;
 		x->cost_calls = one->unanswered;
 		fxt_finding_evidence(x, "each wait took %s in the mean; %s questions had an answer",

@@ -47,6 +47,7 @@ struct fxt_finding {
 	/* The part of the run, or of the memory, that it costs: 0 to 1. If the rule sets none, it follows
 	 * from cost_ns and cost_bytes. */
 	double share;
+	struct fxt_handle about;        /* of the lock, file or thread that it is about; "": none */
 	const char *sure;               /* NULL: it is certain. "likely" or "possible" */
 	/* Prints the rows of tables that it stands on, or NULL: it has none. `row` is for this function. */
 	void (*print_rows)(const struct fxt_report *report, const struct fxt_finding *x, FILE *out);
@@ -83,10 +84,18 @@ bool fxt_findings_has_fault(const struct fxt_findings *f);
 
 /* Prints the report: its first lines, the findings, and the tables. */
 void fxt_findings_print_report(const struct fxt_findings *f, const struct fxt_report *report, FILE *out);
-/* Prints the finding with this handle ("F2") and all that it stands on. Returns NULL, or a message that there
- * is none, which the caller frees. */
+/* Prints the finding or the thing with this handle ("F2", "T4k2e") and all that is known of it. `path` is the
+ * trace's. Returns NULL, or a message that there is none, which the caller frees. */
 char *fxt_findings_explain(const struct fxt_findings *f, const struct fxt_report *report, const char *handle,
-			   FILE *out);
+			   const char *path, FILE *out);
+/* Prints a finding as the first lines of the report do. */
+void fxt_findings_print_one(const struct fxt_findings *f, size_t place, const struct fxt_report *report,
+			    FILE *out);
+/* Returns whether this is the handle of a finding, and sets *place. */
+bool fxt_findings_place(const struct fxt_findings *f, const char *handle, size_t *place);
+/* Returns a message that the report has no such handle, and which it has. The caller frees it. */
+char *fxt_findings_no_handle(const struct fxt_findings *f, const struct fxt_report *report,
+			     const char *handle);
 /* Prints the member `findings`, which has all of them. */
 void fxt_findings_json(const struct fxt_findings *f, const struct fxt_report *report, struct fxt_json *j);
 /* Prints the report as JSON. */
@@ -95,6 +104,8 @@ void fxt_findings_json_report(const struct fxt_findings *f, const struct fxt_rep
 /* Writes a page with the findings and all that happened: tools/page/page.h. It has at most so many slices. */
 void fxt_findings_page(const struct fxt_findings *f, const struct fxt_report *report, const char *title,
 		       size_t most_slices, FILE *out);
+/* Returns the first finding of a trace, "F1 held across a wait: ...", if it is a fault; or NULL. */
+char *fxt_findings_first(const char *path);
 
 /* The subcommand `fxt report`: see tools/common/command.h. */
 int fxt_command_report(int argc, char **argv);

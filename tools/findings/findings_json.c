@@ -49,6 +49,7 @@ static void put_finding(struct fxt_json *j, const struct fxt_finding *x, size_t 
 
 	fxt_json_object(j, NULL);
 	fxt_json_string(j, "handle", handle);
+	fxt_json_string(j, "about", *x->about.text ? x->about.text : NULL);
 	fxt_json_string(j, "rule", rule);
 	fxt_json_string(j, "gravity", fxt_gravity_names[x->rule->gravity]);
 	fxt_json_string(j, "what", x->what);

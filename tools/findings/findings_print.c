@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "rules.h"
+#include "things.h"
 #include "tools/common/message.h"
 #include "tools/printing/print.h"
 
@@ -77,6 +78,12 @@ static void print_finding(const struct fxt_finding *x, size_t place, const struc
 	free(who);
 }
 
+void fxt_findings_print_one(const struct fxt_findings *f, size_t place, const struct fxt_report *report,
+			    FILE *out)
+{
+	print_finding(&f->list[place], place, report, out);
+}
+
 static size_t rules_on(const struct fxt_findings *f)
 {
 	return FXT_RULES - (size_t)__builtin_popcountll(f->off);
@@ -84,7 +91,7 @@ static size_t rules_on(const struct fxt_findings *f)
 
 static void print_findings(const struct fxt_findings *f, const struct fxt_report *report, FILE *out)
 {
-	size_t most = report->options.top == FXT_TOP_ALL ? f->count : FXT_FINDINGS_SHOWN;
+	size_t most = report->options.top >= FXT_TOP_ALL ? f->count : FXT_FINDINGS_SHOWN;
 
 	fputc('\n', out);
 	if (!fxt_findings_has_fault(f))
@@ -109,7 +116,8 @@ void fxt_findings_print_report(const struct fxt_findings *f, const struct fxt_re
 
 /* -- One finding ---------------------------------------------------------------------------------- */
 
-static void explain(const struct fxt_finding *x, size_t place, const struct fxt_report *report, FILE *out)
+static void explain(const struct fxt_finding *x, size_t place, const struct fxt_report *report,
+		    const char *path, FILE *out)
 {
 	enum { FRAMES = 64 };
 	char *label = fxt_rule_label(x->rule);
@@ -128,23 +136,47 @@ static void explain(const struct fxt_finding *x, size_t place, const struct fxt_
 	}
 	if (x->print_rows)
 		x->print_rows(report, x, out);
+	if (*x->about.text)
+		fprintf(out, "\nfxt report --explain %s %s says what is known of what it is about.",
+			x->about.text, path);
+	fprintf(out, "\nfxt dump --around F%zu %s prints the records about its moment.\n", place + 1, path);
 	fprintf(out, "\nThis is rule %s (threshold: %g %s).\n%s\n", label, x->rule->least, x->rule->unit,
 		x->rule->says);
 	free(label);
 }
 
-char *fxt_findings_explain(const struct fxt_findings *f, const struct fxt_report *report, const char *handle,
-			   FILE *out)
+bool fxt_findings_place(const struct fxt_findings *f, const char *handle, size_t *place)
 {
 	char *end;
 	size_t number = (*handle == 'F' || *handle == 'f') && handle[1] >= '1' && handle[1] <= '9'
 				? strtoul(handle + 1, &end, 10)
 				: 0;
 
-	if (number && !*end && number <= f->count) {
-		explain(&f->list[number - 1], number - 1, report, out);
-		return NULL;
-	}
-	return f->count ? fxt_format("no finding '%s': there are F1 to F%zu", handle, f->count)
-			: fxt_format("no finding '%s': there are none", handle);
+	*place = number - 1;
+	return number && !*end && number <= f->count;
+}
+
+char *fxt_findings_no_handle(const struct fxt_findings *f, const struct fxt_report *report,
+			     const char *handle)
+{
+	char *things = fxt_things_there_are(report), *message;
+	char *findings = f->count > 1   ? fxt_format("F1 to F%zu", f->count)
+			 : f->count == 1 ? fxt_strdup("F1")
+					 : fxt_strdup("no findings");
+
+	message = fxt_format("no handle '%s': there are %s%s%s", handle, findings, *things ? "; " : "", things);
+	free(findings);
+	free(things);
+	return message;
+}
+
+char *fxt_findings_explain(const struct fxt_findings *f, const struct fxt_report *report, const char *handle,
+			   const char *path, FILE *out)
+{
+	size_t place;
+
+	if (!fxt_findings_place(f, handle, &place))
+		return fxt_things_explain(f, report, handle, path, out);
+	explain(&f->list[place], place, report, path, out);
+	return NULL;
 }

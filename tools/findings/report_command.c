@@ -32,12 +32,13 @@ struct input {
 	struct fxt_report_options options;
 	struct fxt_narrow narrow;
 	const char *path;
+	const char *whole;              /* the path as it was given; `path` may be that of a part */
 	struct stacks_output folded, flame;
 	uint64_t rules_off;             /* struct fxt_findings.off */
 	const char *html;               /* where a page goes; NULL: nowhere */
 	const char *title;              /* the page's; NULL: the trace's name */
 	size_t most_slices;             /* on the page */
-	const char *explain;            /* the handle of a finding; NULL: the whole report is printed */
+	const char *explain;            /* a handle; NULL: the whole report is printed */
 	bool failed;                    /* a file could not be written */
 	bool is_apart; /* processes with one number have been told apart */
 };
@@ -289,7 +290,7 @@ static void print(struct input *in, const struct fxt_report *report)
 
 	fxt_findings_make(&findings, report, in->rules_off);
 	if (in->explain) {
-		bad = fxt_findings_explain(&findings, report, in->explain, stdout);
+		bad = fxt_findings_explain(&findings, report, in->explain, in->whole, stdout);
 		if (bad) {
 			fxt_error(in->path, "%s", bad);
 			in->failed = true;
@@ -338,7 +339,7 @@ int fxt_command_report(int argc, char **argv)
 		 "Functions or files that do their callers' work, and are never to blame", 0},
 		{"findings", OPTION_FINDINGS, "-RULE[,-RULE]", 0, "Rules that are not to look for faults", 0},
 		{"explain", OPTION_EXPLAIN, "HANDLE", 0,
-		 "Print one finding (F1, F2, ...) with all that it stands on", 0},
+		 "Print all that is known of a finding (F1, F2, ...), or of what a line of a table is about", 0},
 		{"folded", OPTION_FOLDED, "[WHAT:]FILE", 0,
 		 "Write stacks, a line each. WHAT is processor, heap, peak, allocated or waits", 0},
 		{"flame", OPTION_FLAME, "[WHAT:]FILE", 0, "Write a flame graph (SVG) of the same", 0},
@@ -362,11 +363,15 @@ int fxt_command_report(int argc, char **argv)
 	int status;
 
 	fxt_parse(&argp, argc, argv, 0, &in);
+	in.whole = in.path;
 	if (fxt_narrow_is_any(&in.narrow))
 		in.path = part = fxt_cut_nameless(in.path, &in.narrow);
 	fxt_narrow_free(&in.narrow);
 	if (!in.path)
 		return 1;
+	/* What one thing is about is chosen from all that there is. */
+	if (in.explain && strchr("Ff", *in.explain) == NULL)
+		in.options.top = FXT_TOP_WHOLE;
 	fxt_debug_dirs_ask_servers();
 	status = fxt_trace_show(in.path, show, &in);
 	free(part);

@@ -131,6 +131,9 @@ char *fxt_cut(const struct fxt_trace_file *file, struct fxt_narrow *narrow, FILE
 	struct fxt_record rec;
 	char *wrong;
 
+	wrong = fxt_narrow_settle(narrow, file->path, file->data, file->size);
+	if (wrong)
+		return wrong;
 	fxt_selection_make(&c.selection, narrow, file->data, file->size);
 	fxt_reader_init(&c.r, file->data, file->size);
 	/* A trace may begin with records of a provider that is never announced. */

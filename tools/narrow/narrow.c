@@ -11,6 +11,7 @@
 
 #include "tools/common/command.h"
 #include "tools/common/message.h"
+#include "tools/printing/handle.h"
 #include "tools/programs/option_values.h"
 
 enum { DEFAULT_SPAN_NS = 10000000 };
@@ -26,6 +27,20 @@ static uint64_t time_of(const char *text, int key, struct argp_state *state)
 	value = strtoull(ns, NULL, 10);
 	free(ns);
 	return value;
+}
+
+void fxt_narrow_add(struct fxt_narrow *n, enum fxt_narrow_by by, const char *text)
+{
+	struct fxt_patterns *p = &n->by[by];
+	char *pattern = fxt_alloc(2 * strlen(text) + 1, 1), *to = pattern;
+
+	for (; *text; text++) {
+		if (strchr("*?[\\", *text))
+			*to++ = '\\';
+		*to++ = *text;
+	}
+	p->list = fxt_grow(p->list, &p->capacity, p->count + 1, sizeof(*p->list));
+	p->list[p->count++] = (struct fxt_pattern){.text = pattern};
 }
 
 static void take_list(struct fxt_patterns *p, const char *arg, int key, struct argp_state *state)
@@ -49,9 +64,29 @@ static void take_around(struct fxt_narrow *n, const char *arg, struct argp_state
 	if (comma)
 		*comma++ = '\0';
 	n->has_around = true;
-	n->around_ns = time_of(copy, FXT_KEY_AROUND, state);
+	free(n->around_handle);
+	n->around_handle = fxt_may_be_handle(copy) ? fxt_strdup(copy) : NULL;
+	n->around_ns = n->around_handle ? 0 : time_of(copy, FXT_KEY_AROUND, state);
 	n->span_ns = comma ? time_of(comma, FXT_KEY_AROUND, state) : DEFAULT_SPAN_NS;
 	free(copy);
+}
+
+char *(*fxt_narrow_moment_of)(const char *handle, const char *path, const void *data, uint64_t size,
+			      uint64_t *ns);
+
+char *fxt_narrow_settle(struct fxt_narrow *n, const char *path, const void *data, uint64_t size)
+{
+	char *wrong = NULL;
+
+	if (n->around_handle)
+		wrong = fxt_narrow_moment_of
+				? fxt_narrow_moment_of(n->around_handle, path, data, size, &n->around_ns)
+				: fxt_format("no handle '%s'", n->around_handle);
+	if (!wrong) {
+		free(n->around_handle);
+		n->around_handle = NULL;
+	}
+	return wrong;
 }
 
 static void check(const struct fxt_narrow *n, struct argp_state *state)
@@ -126,5 +161,6 @@ void fxt_narrow_free(struct fxt_narrow *n)
 			free(n->by[by].list[i].text);
 		free(n->by[by].list);
 	}
+	free(n->around_handle);
 	*n = (struct fxt_narrow){0};
 }

@@ -45,6 +45,8 @@ struct fxt_narrow {
 	bool has_from, has_to;
 	uint64_t around_ns, span_ns;
 	bool has_around;
+	/* The handle of --around, until fxt_narrow_settle() has made a time of it; NULL: none was given. */
+	char *around_handle;
 	uint64_t least_ns;              /* --min; 0: not given */
 };
 
@@ -74,7 +76,8 @@ enum { FXT_NARROW_GROUP = 10 };         /* where --help lists them */
 		 "event", FXT_NARROW_GROUP}, \
 		{"to", FXT_KEY_TO, "TIME", 0, "What has begun by TIME", FXT_NARROW_GROUP}, \
 		{"around", FXT_KEY_AROUND, "TIME[,SPAN]", 0, \
-		 "What is going on within SPAN (10ms) of TIME", FXT_NARROW_GROUP}, \
+		 "What is going on within SPAN (10ms) of TIME, or of a handle of fxt report (F1)", \
+		 FXT_NARROW_GROUP}, \
 		{"call", FXT_KEY_CALL, "LIST", 0, "Calls, functions and other events, by name", \
 		 FXT_NARROW_GROUP}, \
 		{"object", FXT_KEY_OBJECT, "LIST", 0, "What is about an object, by address (0x...) or name", \
@@ -98,6 +101,18 @@ bool fxt_narrow_is_any(const struct fxt_narrow *n);
 
 /* Returns whether one of the options was given that choose events, and not only processes and times. */
 bool fxt_narrow_is_by_event(const struct fxt_narrow *n);
+
+/* Adds a text that is to fit as it is, whatever characters it has. */
+void fxt_narrow_add(struct fxt_narrow *n, enum fxt_narrow_by by, const char *text);
+
+/* Finds the moment of a handle, as time since the first event, in the trace of this path, which is in these
+ * bytes. Returns NULL, or
+ * what is wrong, for the caller to free. fxt's main function sets it, because handles are those of reports,
+ * which are made of more than this folder knows. */
+extern char *(*fxt_narrow_moment_of)(const char *handle, const char *path, const void *data, uint64_t size,
+				     uint64_t *ns);
+/* Looks up the handle of --around, if one was given. Returns NULL, or what is wrong. */
+char *fxt_narrow_settle(struct fxt_narrow *n, const char *path, const void *data, uint64_t size);
 
 /* Returns whether one of the patterns fits a text, or there are none. All that do are marked. */
 bool fxt_patterns_fit(struct fxt_patterns *p, const char *text);

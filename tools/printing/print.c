@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "handle.h"
 #include "tools/common/message.h"
 #include "writer/fxt_encode.h"
 
@@ -124,7 +125,7 @@ void fxt_put_padded(FILE *out, const char *utf8, size_t columns)
 		putc_unlocked(' ', out);
 }
 
-enum { INDENT = 2 };
+enum { INDENT = FXT_HANDLE_COLUMNS + 1, INDENT_OF_NONE = 2 };
 
 void fxt_put_title(FILE *out, const char *title, size_t columns)
 {
@@ -132,10 +133,12 @@ void fxt_put_title(FILE *out, const char *title, size_t columns)
 	fxt_put_padded(out, title, INDENT + columns);
 }
 
-void fxt_put_label(FILE *out, const char *label, size_t columns)
+void fxt_put_label(FILE *out, const char *handle, const char *label, size_t columns)
 {
-	fprintf(out, "%*s", INDENT, "");
-	fxt_put_padded(out, label, columns);
+	size_t indent = *handle || !*label ? INDENT : INDENT_OF_NONE;
+
+	fxt_put_padded(out, handle, indent);
+	fxt_put_padded(out, label, columns + INDENT - indent);
 }
 
 void fxt_put_more(FILE *out, size_t all, size_t shown)

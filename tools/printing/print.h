@@ -24,6 +24,11 @@ static inline uint64_t fxt_ns_between(uint64_t from_ns, uint64_t to_ns)
 	return to_ns > from_ns ? to_ns - from_ns : 0;
 }
 
+/* How many lines of a table are printed: all; or also those and the tables that are left out because they say
+ * little beside the others, for whoever asks about one thing. */
+#define FXT_TOP_ALL (UINT32_MAX - 1)
+#define FXT_TOP_WHOLE UINT32_MAX
+
 /* The characters that a line of output may have. */
 enum { FXT_COLUMNS = 100 };
 
@@ -52,8 +57,10 @@ void fxt_put_padded(FILE *out, const char *utf8, size_t columns);
  * Prints an empty line and the title, which stands above the labels, and pads it to where a label of
  * `columns` columns ends. */
 void fxt_put_title(FILE *out, const char *title, size_t columns);
-/* Begins a row with its label, which is indented and padded to `columns` columns. */
-void fxt_put_label(FILE *out, const char *label, size_t columns);
+/* Begins a row with its handle (handle.h) and its label, which is padded to `columns` columns. Where the
+ * handle is "" the label is less indented and has four columns more; where both are "", the row goes on with
+ * what the one before is about. */
+void fxt_put_label(FILE *out, const char *handle, const char *label, size_t columns);
 /* Says how many rows are not shown, if there are any. */
 void fxt_put_more(FILE *out, size_t all, size_t shown);
 

@@ -5,10 +5,14 @@
 #endif
 
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "descendants.h"
 #include "record.h"
@@ -18,6 +22,8 @@
 
 /* A trace of this size is slow to open, and usually most of it is one category that nobody looked for. */
 static const uint64_t LARGE_BYTES = 100 << 20;
+/* A trace of this size is read in half a second, and who recorded it has waited enough. */
+static const uint64_t MOST_READ_BYTES = 32 << 20;
 
 static char *with(char *text, char *more)
 {
@@ -264,6 +270,44 @@ static void say_not_seen(const struct fxt_not_seen *n)
 		fxt_error(NULL, "not seen: %zu more things", n->count - SHOWN);
 }
 
+char *(*fxt_record_first_finding)(const char *path);
+
+/* Says what is wrong first of all. To find it, the trace is read by a child: if that takes more memory than
+ * there is, or the trace is one that no reader expects, the recording has succeeded even so. */
+static void say_first_finding(const struct fxt_merge *m, const char *path)
+{
+	char text[512], *line;
+	size_t bytes = 0;
+	ssize_t got;
+	int ends[2], nowhere;
+	pid_t child;
+
+	if (!fxt_record_first_finding || m->bytes > MOST_READ_BYTES || pipe2(ends, O_CLOEXEC) != 0)
+		return;
+	child = fork();
+	if (child == 0) {
+		nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+		if (nowhere >= 0 && dup2(nowhere, STDERR_FILENO) >= 0)
+			line = fxt_record_first_finding(path);
+		else
+			line = NULL;
+		got = line ? write(ends[1], line, strlen(line)) : 0;
+		_exit(got < 0);
+	}
+	close(ends[1]);
+	while (bytes < sizeof(text) - 1 && (got = read(ends[0], text + bytes, sizeof(text) - 1 - bytes)) != 0) {
+		if (got < 0 && errno != EINTR)
+			break;
+		bytes += got > 0 ? (size_t)got : 0;
+	}
+	text[bytes] = '\0';
+	close(ends[0]);
+	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
+		;
+	if (bytes)
+		fxt_error(NULL, "%s", text);
+}
+
 void fxt_record_summary(const struct fxt_record_options *o, const struct fxt_merge *m,
 			const struct fxt_run *run, const char *path)
 {
@@ -280,6 +324,7 @@ void fxt_record_summary(const struct fxt_record_options *o, const struct fxt_mer
 	say_left(run);
 	say(m, fxt_duration(run->wall_ns).text, path);
 	advise(o, m);
+	say_first_finding(m, path);
 }
 
 void fxt_record_not_joined(const struct fxt_record_options *o, const struct fxt_merge *m,

@@ -47,6 +47,7 @@
 #include "tools/callers/makers.h"
 #include "tools/callers/stack_sums.h"
 #include "tools/callers/who.h"
+#include "tools/printing/handle.h"
 #include "tools/reading/reader.h"
 #include "report_budget.h"
 #include "report_chains.h"
@@ -59,8 +60,6 @@
 #include "report_threads.h"
 #include "report_transfers.h"
 
-/* The value of `top` that means all lines. */
-#define FXT_TOP_ALL UINT32_MAX
 
 struct fxt_report_options {
 	size_t top;                     /* lines of each section */
@@ -93,6 +92,7 @@ struct fxt_calls {
  * demangled and without parameters. The caller frees it. */
 char *fxt_call_label(const struct fxt_reader *r, uint32_t category, uint32_t name, size_t columns);
 
+struct fxt_handle fxt_call_handle(const struct fxt_reader *r, const struct fxt_call *call);
 /* Returns the place in the list of the calls of this name, which stays until fxt_calls_sort(). */
 uint32_t fxt_calls_place(struct fxt_calls *c, uint32_t category, uint32_t name);
 /* Adds a finished call to those at a place. */
@@ -145,6 +145,9 @@ void fxt_waits_take(struct fxt_waits *w, const struct fxt_reader *r, const struc
 void fxt_waits_sort(struct fxt_waits *w);
 /* Returns the words by which a table names an object that is waited for. The caller frees them. */
 char *fxt_wait_name(const char *kind, const char *label);
+struct fxt_handle fxt_wait_handle(const struct fxt_reader *r, const struct fxt_wait *wait);
+/* Returns the handle of all objects of the process that have this kind and name: a line of the table. */
+struct fxt_handle fxt_waits_handle(const struct fxt_reader *r, const struct fxt_wait *wait);
 void fxt_waits_print(const struct fxt_waits *w, const struct fxt_reader *r, size_t top, FILE *out);
 void fxt_waits_free(struct fxt_waits *w);
 

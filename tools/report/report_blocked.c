@@ -32,7 +32,7 @@ static char *call_of(struct fxt_who *who, uint32_t innermost)
 	return name;
 }
 
-enum { LABEL = 34 };
+enum { LABEL = 30 };
 #define FIGURES " %10s "
 
 static char *symbol_label(const struct fxt_reader *r, uint32_t symbol)
@@ -54,7 +54,7 @@ static void print_row(const struct fxt_blocked_thread *one, const struct fxt_rea
 	size_t bytes;
 	FILE *row = fxt_text_stream(&text, &bytes);
 
-	fxt_put_label(row, label, LABEL);
+	fxt_put_label(row, fxt_handle_of_thread(r, one->thread).text, label, LABEL);
 	fprintf(row, FIGURES, length);
 	if (call)
 		fprintf(row, " %s", call);
@@ -99,7 +99,8 @@ static void print_in_circle(const struct fxt_blocked_thread *one, const struct f
 	char *thread = fxt_thread_label(r, one->thread, with_process);
 	char *awaited = awaited_label(one, r, with_process);
 
-	fxt_put_line(out, fxt_format("  %s has waited %s%s", thread, one->is_whole ? "> " : "",
+	fxt_put_line(out, fxt_format("%s %s has waited %s%s", fxt_handle_of_thread(r, one->thread).text,
+				     thread, one->is_whole ? "> " : "",
 				     fxt_duration(fxt_ns_between(one->since_ns, one->at_ns)).text));
 	fxt_put_line(out, fxt_format("      for %s", awaited));
 	fxt_who_print(who, FXT_FOR_LOCK, one->innermost, top, out);

@@ -102,7 +102,14 @@ char *fxt_call_label(const struct fxt_reader *r, uint32_t category, uint32_t nam
 					    : fxt_printable(&text, columns, true);
 }
 
-enum { LABEL = 32 };
+struct fxt_handle fxt_call_handle(const struct fxt_reader *r, const struct fxt_call *call)
+{
+	struct fxt_text name = fxt_symbol_text(r, call->name);
+
+	return fxt_handle_of_function(&name);
+}
+
+enum { LABEL = 28 };
 #define SUM " %10s %12s"
 #define LENGTHS " %9s %9s %9s %9s\n"
 
@@ -118,7 +125,7 @@ enum fxt_purpose fxt_call_purpose(const struct fxt_reader *r, uint32_t category)
 /* Prints who made the calls that took a quarter of the time or more, if these have stacks: the slow ones
  * do. */
 static void print_who(const struct fxt_call *call, const struct fxt_reader *r,
-		      const struct fxt_stack_sums *by_stack, struct fxt_who *who, FILE *out)
+		      const struct fxt_stack_sums *by_stack, struct fxt_who *who, bool whole, FILE *out)
 {
 	enum { WORTH_A_LINE_NS = 100000 };
 	enum fxt_purpose purpose = fxt_call_purpose(r, call->category);
@@ -131,6 +138,8 @@ static void print_who(const struct fxt_call *call, const struct fxt_reader *r,
 	if (line)
 		fxt_put_line(out, fxt_format("      %.0f%% by %s",
 					     100.0 * (double)most.total_ns / (double)call->total_ns, line));
+	if (line && whole)
+		fxt_who_print(who, purpose, most.innermost, FXT_TOP_WHOLE, out);
 	free(line);
 }
 
@@ -138,7 +147,7 @@ static void print_call(const struct fxt_call *call, const struct fxt_reader *r, 
 {
 	char *name = fxt_call_label(r, call->category, call->name, LABEL);
 
-	fxt_put_label(out, name, LABEL);
+	fxt_put_label(out, fxt_call_handle(r, call).text, name, LABEL);
 	/* The events are instants, and it is not known how long their calls took. */
 	if (call->max_ns == 0)
 		fprintf(out, SUM "\n", "-", fxt_count(call->count).text);
@@ -160,7 +169,7 @@ static void print_category(const struct fxt_call *calls, size_t count, size_t sh
 	for (size_t i = 0; i < count; i++)
 		n += calls[i].count;
 	/* A category begins where the title does. */
-	fxt_put_padded(out, *name ? name : "(no category)", LABEL + 2);
+	fxt_put_padded(out, *name ? name : "(no category)", LABEL + FXT_HANDLE_COLUMNS + 1);
 	/* A category with nothing but instants has no time. */
 	fprintf(out, SUM, calls[0].category_ns ? fxt_duration(calls[0].category_ns).text : "-",
 		fxt_count(n).text);
@@ -226,7 +235,7 @@ void fxt_calls_print(const struct fxt_calls *c, const struct fxt_reader *r,
 		print_category(&c->list[i], n, shown, r, out);
 		for (size_t k = 0; k < shown; k++) {
 			print_call(&c->list[i + k], r, out);
-			print_who(&c->list[i + k], r, by_stack, who, out);
+			print_who(&c->list[i + k], r, by_stack, who, top == FXT_TOP_WHOLE, out);
 		}
 	}
 }

@@ -189,7 +189,8 @@ static void print_chain(const struct fxt_chain *chain, const struct fxt_objects 
 		with_process = with_process || r->threads[link->thread].pid != r->threads[link->waker].pid;
 		link = link->cause;
 	} while (link);
-	fprintf(out, "  %s waited", fxt_duration(chain->total_ns).text);
+	fprintf(out, "%s %s waited", fxt_handle_of_thread(r, first->thread).text,
+		fxt_duration(chain->total_ns).text);
 	if (chain->count > 1)
 		fprintf(out, " in %s chains like this, the longest %s", fxt_count(chain->count).text,
 			fxt_duration(first->end_ns - first->start_ns).text);
@@ -216,7 +217,7 @@ void fxt_chains_print(const struct fxt_chains *c, const struct fxt_objects *obje
 	fputs("\nLONGEST CAUSAL CHAINS: who waited, and what for in the end\n", out);
 	/* Chains that are much shorter than the first explain nothing beside it. */
 	for (; shown < c->count &&
-	       (top == FXT_TOP_ALL || c->list[shown].total_ns >= c->list[0].total_ns / WORTH_A_LINE);
+	       (top >= FXT_TOP_ALL || c->list[shown].total_ns >= c->list[0].total_ns / WORTH_A_LINE);
 	     shown++) {
 		char *text;
 		size_t bytes;

@@ -25,7 +25,7 @@ static char *place(const struct fxt_reader *r, uint32_t symbol)
 	return fxt_function_label(&text, 40);
 }
 
-enum { LABEL = 32 };
+enum { LABEL = 28 };
 #define FIGURES " %10s %12s %9s\n"
 
 /* Prints who wanted the lock and who held it. Stacks say more than the names of the innermost functions. */
@@ -68,7 +68,7 @@ static void print_contended(const struct fxt_contended *one, const struct fxt_re
 {
 	char *lock = fxt_contention_lock(one->known, one->lock), *what = fxt_wait_name(one->kind, lock);
 
-	fxt_put_label(out, what, LABEL);
+	fxt_put_label(out, fxt_handle_of_lock(r, one->pid, one->lock).text, what, LABEL);
 	fprintf(out, FIGURES, fxt_duration(one->total_ns).text, fxt_count(one->count).text,
 		fxt_duration(one->max_ns).text);
 	print_places(one, r, who, out);
@@ -86,7 +86,8 @@ static void print_joining(const struct fxt_contention *c, size_t thread, const s
 		holder >= 0 ? fxt_thread_label(r, (uint32_t)holder, with_process) : fxt_strdup("a thread");
 
 	fxt_put_line(out,
-		     fxt_format("  %s has waited %s for %s to end", who,
+		     fxt_format("%s %s has waited %s for %s to end",
+				fxt_handle_of_thread(r, (uint32_t)thread).text, who,
 				fxt_duration(fxt_ns_between(b->since_ns, end_ns)).text, whom));
 	free(whom);
 	free(who);
@@ -101,7 +102,8 @@ static void print_blocked(const struct fxt_contention *c, size_t thread, const s
 	char *lock = fxt_contention_lock(b->known, b->lock);
 	int64_t holder = fxt_contention_holder(c, r, thread);
 
-	fxt_put_line(out, fxt_format("  %s has waited %s%s%s for %s%s", who,
+	fxt_put_line(out, fxt_format("%s %s has waited %s%s%s for %s%s",
+				     fxt_handle_of_thread(r, (uint32_t)thread).text, who,
 				     fxt_duration(fxt_ns_between(b->since_ns, end_ns)).text,
 				     with_stack ? "" : " in ", with_stack ? "" : at, lock,
 				     holder >= 0 ? "," : ""));
@@ -138,7 +140,7 @@ static void print_one(const struct fxt_report *report, uint32_t thread, FILE *ou
 		print_joining(c, thread, report->r, end_ns, report->has_processes, out);
 	else
 		print_blocked(c, thread, report->r, end_ns, report->has_processes, with_stack, out);
-	fxt_who_print(report->who, FXT_FOR_LOCK, innermost, top == FXT_TOP_ALL ? top : SHOWN, out);
+	fxt_who_print(report->who, FXT_FOR_LOCK, innermost, top >= FXT_TOP_ALL ? top : SHOWN, out);
 }
 
 static void print_blocked_ones(const struct fxt_report *report, bool circle, const char *title, FILE *out)
@@ -187,7 +189,7 @@ void fxt_contention_print(const struct fxt_contention *c, const struct fxt_reade
 	print_title(out);
 	/* Each lock takes two lines. One that took next to nothing beside the first is left out. */
 	for (; shown < c->count && shown < most &&
-	     (top == FXT_TOP_ALL || c->list[shown].total_ns >= c->list[0].total_ns / WORTH_A_LINE); shown++)
+	     (top >= FXT_TOP_ALL || c->list[shown].total_ns >= c->list[0].total_ns / WORTH_A_LINE); shown++)
 		print_contended(&c->list[shown], r, who, out);
 	fxt_put_more(out, c->count, shown);
 }

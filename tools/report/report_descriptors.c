@@ -213,7 +213,7 @@ static bool is_of_one_process(const struct fxt_descriptors *d)
 	return true;
 }
 
-enum { LABEL = 32 };
+enum { LABEL = 28 };
 #define FIGURES " %10s  %9s  %s"
 
 /* Returns the path or peer, in at most LABEL columns, and says if others have another one. */
@@ -250,7 +250,7 @@ void fxt_descriptors_print(const struct fxt_descriptors *d, const struct fxt_rea
 				process = fxt_process_name(r, left->pid);
 		char *label = cut_label(left), *by = fxt_printable(&call, 24, false);
 
-		fxt_put_label(out, label, LABEL);
+		fxt_put_label(out, fxt_handle_of_name(FXT_HANDLE_FILE, left->label).text, label, LABEL);
 		fprintf(out, FIGURES, fxt_count(left->count).text,
 			fxt_duration(fxt_ns_between(left->since_ns, left->until_ns)).text, by);
 		free(by);
@@ -277,6 +277,7 @@ void fxt_descriptors_json(const struct fxt_descriptors *d, struct fxt_json *j, c
 		struct fxt_text process = fxt_process_name(r, left->pid);
 
 		fxt_json_object(j, NULL);
+		fxt_json_string(j, "handle", fxt_handle_of_name(FXT_HANDLE_FILE, left->label).text);
 		fxt_json_u64(j, "pid", fxt_number(r, left->pid));
 		fxt_json_text(j, "program", &process);
 		fxt_json_string(j, "of", left->label);

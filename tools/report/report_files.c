@@ -162,19 +162,20 @@ void fxt_files_sort(struct fxt_files *f)
 
 /* -- Printing ------------------------------------------------------------------------------------------ */
 
-enum { LABEL = 28 };
+enum { LABEL = 24 };
 #define USE " %-5s"
 #define FIGURES " %8s %9s %8s%c %8s %7s %7s %7s\n"
 
 const char *const fxt_file_use_names[FXT_FILE_USES] = {"read", "write", "other"};
 
-static void print_use(const char *label, enum fxt_file_use how, struct fxt_transfers *t, FILE *out)
+static void print_use(const char *handle, const char *label, enum fxt_file_use how, struct fxt_transfers *t,
+		      FILE *out)
 {
 	uint64_t mean = fxt_transfers_mean_bytes(t);
 	static const struct fxt_short none = {"-"};
 	struct fxt_short bytes = how == FXT_FILE_OTHER ? none : fxt_bytes(t->bytes);
 
-	fxt_put_label(out, label, LABEL);
+	fxt_put_label(out, handle, label, LABEL);
 	fprintf(out, USE FIGURES, fxt_file_use_names[how],
 		fxt_duration(t->total_ns).text, fxt_count(t->calls).text, bytes.text, t->unsaid ? '+' : ' ',
 		mean ? fxt_bytes(mean).text : "-", fxt_duration(fxt_transfers_percentile(t, 50)).text,
@@ -187,7 +188,8 @@ static size_t print_file(const struct fxt_file *file, FILE *out)
 	size_t lines = 0;
 	struct fxt_text text = fxt_text_of(file->label);
 	char *label = fxt_printable(&text, LABEL, true);
-	const char *name = label;
+	struct fxt_handle own = fxt_handle_of_name(FXT_HANDLE_FILE, file->label);
+	const char *name = label, *handle = own.text;
 
 	for (int how = 0; how < FXT_FILE_USES; how++) {
 		/* Calls that neither read nor write, such as fstat, get a line only if they took a
@@ -195,8 +197,8 @@ static size_t print_file(const struct fxt_file *file, FILE *out)
 		if (!file->uses[how] ||
 		    (how == FXT_FILE_OTHER && file->uses[how]->total_ns < file->total_ns / 20))
 			continue;
-		print_use(name, (enum fxt_file_use)how, file->uses[how], out);
-		name = "";
+		print_use(handle, name, (enum fxt_file_use)how, file->uses[how], out);
+		handle = name = "";
 		lines++;
 	}
 	free(label);

@@ -253,7 +253,7 @@ static void print_oddities(const struct fxt_process_heap *heap, FILE *out)
 		fprintf(out, "      failed allocations: %s\n", fxt_count(heap->failed).text);
 }
 
-enum { LABEL = 32 };
+enum { LABEL = 28 };
 #define FIGURES " %10s %12s %9s %9s  %s\n"
 
 void fxt_heaps_print(const struct fxt_heaps *h, const struct fxt_reader *r, const struct fxt_overview *o,
@@ -271,7 +271,7 @@ void fxt_heaps_print(const struct fxt_heaps *h, const struct fxt_reader *r, cons
 		char *program = fxt_printable(&heap->provider->name, 22, true);
 		char *label = fxt_format("%s %" PRIu64, program, fxt_number(r, heap->pid));
 
-		fxt_put_label(out, label, LABEL);
+		fxt_put_label(out, fxt_handle_of_process(r, heap->pid).text, label, LABEL);
 		fprintf(out, FIGURES, fxt_bytes(heap->peak_bytes).text,
 			fxt_count(heap->calls).text, fxt_bytes(heap->allocated_bytes).text,
 			fxt_bytes(heap->in_use_bytes).text,

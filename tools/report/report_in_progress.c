@@ -175,7 +175,7 @@ bool fxt_calls_in_progress_is_stuck(const struct fxt_calls_in_progress *o, const
 	return false;
 }
 
-enum { LABEL = 26 };
+enum { LABEL = 22 };
 #define FIGURES " %10s  %s"
 
 static void print_call(const struct fxt_call_in_progress *call, struct fxt_reader *r,
@@ -187,7 +187,7 @@ static void print_call(const struct fxt_call_in_progress *call, struct fxt_reade
 	FILE *line = fxt_text_stream(&text, &bytes);
 	struct fxt_record rec;
 
-	fxt_put_label(line, thread, LABEL);
+	fxt_put_label(line, fxt_handle_of_thread(r, call->thread).text, thread, LABEL);
 	fprintf(line, FIGURES, fxt_duration(fxt_ns_between(call->start_ns, end_ns)).text, name);
 	fxt_reader_event_at(r, call->offset, call->provider, &rec);
 	fxt_objects_put_arguments(objects, r, &rec, line);

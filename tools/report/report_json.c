@@ -252,6 +252,7 @@ static void put_calls(struct fxt_json *j, const char *key, const struct fxt_repo
 		const struct fxt_call *c = &calls->list[i];
 
 		fxt_json_object(j, NULL);
+		fxt_json_string(j, "handle", fxt_call_handle(r, c).text);
 		fxt_json_symbol(j, "category", r, c->category);
 		fxt_json_symbol(j, "name", r, c->name);
 		put_demangled(j, r, c->category, c->name);
@@ -287,6 +288,7 @@ static void put_waits(struct fxt_json *j, const struct fxt_report *report)
 
 		snprintf(object, sizeof(object), "0x%" PRIx64, w->object);
 		fxt_json_object(j, NULL);
+		fxt_json_string(j, "handle", fxt_wait_handle(report->r, w).text);
 		fxt_json_string(j, "kind", w->kind);
 		fxt_json_u64(j, "pid", fxt_number(report->r, w->pid));
 		fxt_json_string(j, "object", object);
@@ -308,6 +310,7 @@ static void put_contended(struct fxt_json *j, const struct fxt_report *report)
 		char *lock = fxt_contention_lock(c->known, c->lock);
 
 		fxt_json_object(j, NULL);
+		fxt_json_string(j, "handle", fxt_handle_of_lock(report->r, c->pid, c->lock).text);
 		fxt_json_string(j, "kind", c->kind);
 		fxt_json_u64(j, "pid", fxt_number(report->r, c->pid));
 		fxt_json_string(j, "lock", lock);
@@ -408,6 +411,7 @@ static void put_heaps(struct fxt_json *j, const struct fxt_report *report)
 		const struct fxt_process_heap *h = &report->heaps.list[i];
 
 		fxt_json_object(j, NULL);
+		fxt_json_string(j, "handle", fxt_handle_of_process(report->r, h->pid).text);
 		fxt_json_u64(j, "pid", fxt_number(report->r, h->pid));
 		fxt_json_text(j, "program", &h->provider->name);
 		fxt_json_u64(j, "allocations", h->calls);
@@ -433,8 +437,11 @@ static void put_leaks(struct fxt_json *j, const struct fxt_report *report)
 		const struct fxt_unfreed *left = &report->leaks.list[i];
 		char *function = fxt_unfreed_function(left, report->r),
 		     *object = fxt_unfreed_object(left, report->r);
+		struct fxt_text name = fxt_text_of(function ? function : "");
+		struct fxt_handle handle = fxt_handle_of_function(&name);
 
 		fxt_json_object(j, NULL);
+		fxt_json_string(j, "handle", *handle.text ? handle.text : NULL);
 		fxt_json_u64(j, "pid", fxt_number(report->r, left->pid));
 		fxt_json_text(j, "program", &left->provider->name);
 		fxt_json_string(j, "kind", left->is_mapping ? "mapping" : "block");
@@ -473,6 +480,7 @@ static void put_files(struct fxt_json *j, const struct fxt_report *report)
 		const struct fxt_file *f = &report->files.list[i];
 
 		fxt_json_object(j, NULL);
+		fxt_json_string(j, "handle", fxt_handle_of_name(FXT_HANDLE_FILE, f->label).text);
 		fxt_json_string(j, "file", f->label);
 		fxt_json_u64(j, "calls", f->calls);
 		fxt_json_u64(j, "read_bytes", f->in_bytes);
@@ -524,7 +532,7 @@ static void put_report(const struct fxt_report *report, const struct first *firs
 	fxt_report_json_threads(&j, report);
 	fxt_processor_json(&report->processor, &j, report->r, report->options.source);
 	fxt_report_json_chains(&j, report);
-	fxt_critical_json(&report->critical, &j, report->r);
+	fxt_critical_json(&report->critical, &j, report->r, report->who);
 	put_calls(&j, "calls", report, &report->calls);
 	put_waits(&j, report);
 	put_contended(&j, report);
@@ -560,7 +568,7 @@ void fxt_report_json(const struct fxt_report *report,
 	char *text;
 	size_t bytes;
 
-	if (report->options.top == FXT_TOP_ALL) {
+	if (report->options.top >= FXT_TOP_ALL) {
 		put_report(report, &first, 0, out);
 		return;
 	}

@@ -13,6 +13,7 @@ void fxt_report_json_thread(struct fxt_json *j, const char *key, const struct fx
 	struct fxt_text name = fxt_thread_name(r, index);
 
 	fxt_json_object(j, key);
+	fxt_json_string(j, "handle", fxt_handle_of_thread(r, index).text);
 	fxt_json_u64(j, "pid", fxt_number(r, r->threads[index].pid));
 	fxt_json_u64(j, "tid", fxt_number(r, r->threads[index].tid));
 	fxt_json_u64(j, "koid", r->threads[index].tid);
@@ -111,6 +112,7 @@ void fxt_report_json_chains(struct fxt_json *j, const struct fxt_report *report)
 		const struct fxt_chain *chain = &report->chains.list[i];
 
 		fxt_json_object(j, NULL);
+		fxt_json_string(j, "handle", fxt_handle_of_thread(report->r, chain->longest->thread).text);
 		fxt_json_u64(j, "count", chain->count);
 		fxt_json_u64(j, "total_ns", chain->total_ns);
 		fxt_json_u64(j, "longest_ns", chain->longest->end_ns - chain->longest->start_ns);

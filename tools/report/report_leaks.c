@@ -218,7 +218,7 @@ static int groups_by_bytes(const void *a, const void *b)
 
 /* Makes the lines of the section, which has none about what the C++ library keeps for itself. */
 static struct group *put_together(const struct fxt_leaks *l, const struct fxt_heap_stacks *by_stack,
-				  size_t *count)
+				  bool whole, size_t *count)
 {
 	struct group *list = fxt_alloc(l->count, sizeof(*list));
 	size_t all = 0;
@@ -226,7 +226,7 @@ static struct group *put_together(const struct fxt_leaks *l, const struct fxt_he
 	*count = 0;
 	for (size_t i = 0; i < l->count; i++)
 		if (!l->list[i].is_of_library &&
-		    !fxt_heap_stacks_of(by_stack, l->list[i].provider, l->list[i].pid))
+		    (whole || !fxt_heap_stacks_of(by_stack, l->list[i].provider, l->list[i].pid)))
 			list[all++] = (struct group){.one = l->list[i],
 						     .bytes = l->list[i].size * l->list[i].count};
 	qsort(list, all, sizeof(*list), by_caller);
@@ -246,7 +246,7 @@ static struct group *put_together(const struct fxt_leaks *l, const struct fxt_he
 	return list;
 }
 
-enum { LABEL = 32 };
+enum { LABEL = 28 };
 #define FIGURES " %10s %12s %9s  "
 
 static void print_group(const struct group *group, const struct fxt_reader *r, FILE *out)
@@ -257,7 +257,7 @@ static void print_group(const struct group *group, const struct fxt_reader *r, F
 	struct fxt_text text = fxt_text_of(function ? function : "");
 	char *label = function ? fxt_printable(&text, LABEL, false) : fxt_strdup("(caller not recorded)");
 
-	fxt_put_label(out, label, LABEL);
+	fxt_put_label(out, function ? fxt_handle_of_function(&text).text : "", label, LABEL);
 	fprintf(out, FIGURES, fxt_bytes(group->bytes).text, fxt_count(one->count).text,
 		fxt_bytes(group->bytes / one->count).text);
 	if (group->is_of_several)
@@ -280,7 +280,7 @@ void fxt_leaks_print(const struct fxt_leaks *l, const struct fxt_reader *r,
 
 	if (l->count == 0)
 		return;
-	list = put_together(l, by_stack, &count);
+	list = put_together(l, by_stack, top == FXT_TOP_WHOLE, &count);
 	for (size_t i = 0; i < count; i++) {
 		bytes += list[i].bytes;
 		if (list[i].one.function == FXT_NO_FUNCTION && !list[i].one.is_mapping)
@@ -288,7 +288,7 @@ void fxt_leaks_print(const struct fxt_leaks *l, const struct fxt_reader *r,
 	}
 	/* If little was left and no function is known, the lines about the heap have said enough
 	 * (report_heap.c). */
-	if (count && (unknown_bytes < bytes || bytes >= WORTH_A_SECTION)) {
+	if (count && (unknown_bytes < bytes || bytes >= WORTH_A_SECTION || top == FXT_TOP_WHOLE)) {
 		fxt_put_title(out, "NEVER FREED, BY WHO ASKED FOR IT", LABEL);
 		fprintf(out, FIGURES "of\n", "bytes", "blocks", "mean");
 		for (size_t i = 0; i < count && i < top; i++)

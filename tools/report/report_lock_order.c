@@ -57,6 +57,14 @@ static char **names_of(const struct fxt_lock_orders *o, const struct fxt_lock_ci
 	return names;
 }
 
+struct fxt_handle fxt_lock_order_handle(const struct fxt_lock_orders *o, const struct fxt_lock_order *order,
+					const struct fxt_reader *r)
+{
+	const struct fxt_lock *lock = &o->replay.places.locks[order->first];
+
+	return fxt_handle_of_lock(r, lock->pid, lock->address);
+}
+
 static void free_names(char **names, const struct fxt_lock_circle *circle)
 {
 	for (size_t i = 0; i < circle->count; i++)
@@ -74,7 +82,8 @@ static void print_circle(const struct fxt_lock_orders *o, const struct fxt_lock_
 	for (size_t i = 0; i < circle->count; i++) {
 		const struct fxt_lock_order *order = &circle->orders[i];
 		char *who = fxt_thread_label(r, order->thread, with_process);
-		char *which = fxt_format("%s%s, then %s:", i ? "      " : "  ", names[i],
+		char *which = fxt_format("%s %s%s, then %s:", fxt_lock_order_handle(o, order, r).text,
+					 i ? "  " : "", names[i],
 					 names[(i + 1) % circle->count]);
 		char *when = fxt_format("%s, first %s after the start, %s time%s", who,
 					fxt_duration(fxt_ns_between(since_ns, order->first_ns)).text,
@@ -135,6 +144,7 @@ void fxt_lock_orders_json(const struct fxt_lock_orders *o, struct fxt_json *j, c
 			const struct fxt_lock_order *order = &circle->orders[k];
 
 			fxt_report_json_thread(j, NULL, r, order->thread);
+			fxt_json_string(j, "lock_handle", fxt_lock_order_handle(o, order, r).text);
 			fxt_json_string(j, "first", names[k]);
 			fxt_json_string(j, "then", names[(k + 1) % circle->count]);
 			fxt_json_u64(j, "first_ns", order->first_ns);

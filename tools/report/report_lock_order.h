@@ -10,6 +10,7 @@
 #include "tools/analysis/overview.h"
 #include "tools/locks/lock_circles.h"
 #include "tools/locks/lock_scan.h"
+#include "tools/printing/handle.h"
 
 struct fxt_lock_orders {
 	struct fxt_lock_scan scan;
@@ -50,6 +51,9 @@ void fxt_lock_orders_print_one(const struct fxt_lock_orders *o, size_t place, co
 			       uint64_t since_ns, bool with_process, FILE *out);
 /* Returns the name of the lock that the circle's order `i` has first. The caller frees it. */
 char *fxt_lock_orders_name(const struct fxt_lock_orders *o, const struct fxt_lock_circle *circle, size_t i);
+/* Returns the handle of the lock that was taken first. */
+struct fxt_handle fxt_lock_order_handle(const struct fxt_lock_orders *o, const struct fxt_lock_order *order,
+					const struct fxt_reader *r);
 void fxt_lock_orders_free(struct fxt_lock_orders *o);
 
 struct fxt_json;

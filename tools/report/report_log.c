@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "tools/common/message.h"
+#include "tools/printing/handle.h"
 #include "tools/printing/print.h"
 
 bool fxt_log_has_event(const struct fxt_record *rec)
@@ -89,7 +90,7 @@ void fxt_log_sort(struct fxt_log_lines *l)
 void fxt_log_print(const struct fxt_log_lines *l, const struct fxt_reader *r,
 		   const struct fxt_wall_clock *utc, uint64_t end_ns, bool with_process, FILE *out)
 {
-	enum { BEFORE_END_COLUMNS = 12, AT_UTC_COLUMNS = 32, MOST_LINES = 3 };
+	enum { BEFORE_END_COLUMNS = 12, AT_UTC_COLUMNS = 32, MOST_LINES = 3, INDENT = FXT_HANDLE_COLUMNS + 1 };
 	size_t time_columns = utc ? AT_UTC_COLUMNS : BEFORE_END_COLUMNS;
 	size_t width = 0, columns;
 	char *head;
@@ -99,7 +100,7 @@ void fxt_log_print(const struct fxt_log_lines *l, const struct fxt_reader *r,
 	for (size_t i = 0; i < l->count; i++) {
 		char *thread = fxt_thread_label(r, l->list[i].thread, with_process);
 
-		columns = fxt_columns(thread);
+		columns = INDENT + fxt_columns(thread);
 		width = columns > width ? columns : width;
 		free(thread);
 	}
@@ -107,8 +108,8 @@ void fxt_log_print(const struct fxt_log_lines *l, const struct fxt_reader *r,
 		       ? fxt_format("SAID LAST (%zu of %s lines)", l->count, fxt_count(l->total).text)
 		       : fxt_strdup("SAID");
 	columns = strlen(head);
-	width = columns > width + 2 ? columns : width + 2;
-	fxt_put_title(out, head, width - 2);
+	width = columns > width ? columns : width;
+	fxt_put_title(out, head, width - INDENT);
 	if (utc)
 		fprintf(out, AT_UTC "line\n", "at");
 	else
@@ -118,7 +119,7 @@ void fxt_log_print(const struct fxt_log_lines *l, const struct fxt_reader *r,
 		const struct fxt_log_line *line = &l->list[i];
 		char *thread = fxt_thread_label(r, line->thread, with_process);
 
-		fxt_put_label(out, thread, width - 2);
+		fxt_put_label(out, fxt_handle_of_thread(r, line->thread).text, thread, width - INDENT);
 		if (utc)
 			fprintf(out, AT_UTC, fxt_utc(utc, line->at_ns).text);
 		else

@@ -34,6 +34,16 @@ char *fxt_sampled_function_label(const struct fxt_reader *r, const struct fxt_tr
 	return label;
 }
 
+struct fxt_handle fxt_sampled_function_handle(const struct fxt_reader *r, const struct fxt_tree_function *f)
+{
+	char *name = fxt_sampled_function_label(r, f, SIZE_MAX);
+	struct fxt_text text = fxt_text_of(name);
+	struct fxt_handle handle = fxt_handle_of_function(&text);
+
+	free(name);
+	return handle;
+}
+
 struct fxt_text fxt_sampled_module(const struct fxt_reader *r, const struct fxt_tree_function *f)
 {
 	return f->module ? fxt_symbol_text(r, f->module) : fxt_text_of("");
@@ -104,7 +114,7 @@ bool fxt_sampled_place(const struct fxt_call_tree *t, const struct fxt_reader *r
 
 /* -- Functions ------------------------------------------------------------------------------------- */
 
-enum { LABEL = 38, WHERE = 34 };
+enum { LABEL = 34, WHERE = 34 };
 /* A function with a twentieth of the samples is worth another line about what was inlined in it. */
 enum { WORTH_A_LINE = 20 };
 #define FIGURES " %6s %9s %6s  "
@@ -174,7 +184,7 @@ static void print_function(const struct fxt_processor_time *p, const struct fxt_
 	char *line = has_place ? line_label(&place) : made_label(r, f);
 	char *module = module_label(r, f, WHERE - fxt_columns(line));
 
-	fxt_put_label(out, name, LABEL);
+	fxt_put_label(out, fxt_sampled_function_handle(r, f).text, name, LABEL);
 	fprintf(out, FIGURES, f->self ? share(f->self, p->tree.samples).text : "-",
 		f->self ? time_of(p, f->self).text : "-", total_of(p, r, f).text);
 	fprintf(out, "%s%s\n", module, line);
@@ -183,7 +193,7 @@ static void print_function(const struct fxt_processor_time *p, const struct fxt_
 		struct fxt_text inlined = fxt_text_of(place.function);
 		char *cut = fxt_printable(&inlined, FXT_COLUMNS - 40, true);
 
-		fprintf(out, "    mostly in %s, which was inlined\n", cut);
+		fprintf(out, "      mostly in %s, which was inlined\n", cut);
 		free(cut);
 	}
 	free(module);
@@ -248,7 +258,7 @@ void fxt_processor_print(const struct fxt_processor_time *p, const struct fxt_re
 
 	if (!t->samples)
 		return;
-	if (!fxt_processor_is_telling(p)) {
+	if (!fxt_processor_is_telling(p) && top != FXT_TOP_WHOLE) {
 		fprintf(out, "\nPROCESSOR TIME BY FUNCTION\n  %s sample%s", fxt_count(t->samples).text,
 			t->samples == 1 ? "" : "s");
 		if (p->hz)
@@ -263,7 +273,7 @@ void fxt_processor_print(const struct fxt_processor_time *p, const struct fxt_re
 		const struct fxt_tree_function *f = &t->functions[t->ranked[i]];
 
 		/* Functions that only call others would be the last lines, or have no samples at all. */
-		if (!(t->is_by_total ? f->total : f->self))
+		if (!(t->is_by_total || top == FXT_TOP_WHOLE ? f->total : f->self))
 			continue;
 		count++;
 		if (shown < top) {
@@ -320,7 +330,7 @@ void fxt_processor_print_head(const struct fxt_processor_time *p, const struct f
 
 /* -- Threads --------------------------------------------------------------------------------------- */
 
-enum { THREAD = 26 };
+enum { THREAD = 22 };
 #define TIMES " %8s %8s %8s %9s"
 
 static struct fxt_short time_or_none(uint64_t ns)
@@ -348,7 +358,7 @@ static void print_thread(const struct fxt_processor_time *p, const struct fxt_pr
 	struct fxt_text text = fxt_text_of(label);
 	char *cut = fxt_printable(&text, THREAD, false);
 
-	fxt_put_label(out, cut, THREAD);
+	fxt_put_label(out, fxt_handle_of_thread(r, thread->thread).text, cut, THREAD);
 	print_times(p, thread->samples, &thread->times, out);
 	if (thread->samples >= FXT_FEW_SAMPLES) {
 		char *name = fxt_sampled_function_label(r, &p->tree.functions[thread->function], 27);
@@ -450,13 +460,33 @@ static void print_programs(const struct fxt_processor_time *p, const struct fxt_
 	for (size_t i = 0; i < count && i < top; i++) {
 		char *name = fxt_printable(&list[i].name, THREAD, false);
 
-		fxt_put_label(out, *name ? name : "(no name)", THREAD);
+		fxt_put_label(out, fxt_handle_of_program(&list[i].name).text, *name ? name : "(no name)",
+			      THREAD);
 		print_times(p, list[i].samples, &list[i].times, out);
 		fprintf(out, "  %9s\n", fxt_count(list[i].processes).text);
 		free(name);
 	}
 	fxt_put_more(out, count, top);
 	free(list);
+}
+
+/* Prints a line for each process. Nobody but who asks for one wants them all. */
+static void print_processes_alone(const struct fxt_processor_time *p, const struct fxt_reader *r, FILE *out)
+{
+	fxt_put_title(out, "PROCESSOR TIME BY PROCESS", THREAD);
+	fprintf(out, TIMES "\n", "running", "ready", "blocked", "preempted");
+	for (size_t i = 0; i < p->process_count; i++) {
+		struct fxt_text text = fxt_process_name(r, p->processes[i].pid);
+		char *name = fxt_printable(&text, THREAD - 11, false);
+		char *label = fxt_format("%s%s%" PRIu64, name, *name ? " " : "",
+					 fxt_number(r, p->processes[i].pid));
+
+		fxt_put_label(out, fxt_handle_of_process(r, p->processes[i].pid).text, label, THREAD);
+		print_times(p, p->processes[i].samples, &p->processes[i].times, out);
+		fputc('\n', out);
+		free(label);
+		free(name);
+	}
 }
 
 void fxt_processor_print_threads(const struct fxt_processor_time *p, const struct fxt_reader *r,
@@ -467,12 +497,16 @@ void fxt_processor_print_threads(const struct fxt_processor_time *p, const struc
 	struct fxt_switch_sums rest = {0};
 	uint64_t rest_samples = 0;
 
-	if (p->thread_count <= 1)
+	if (p->thread_count <= 1 && top != FXT_TOP_WHOLE)
 		return;
 	if (p->process_count > top && p->process_count >= MANY) {
 		print_programs(p, r, top, out);
 		print_shortage(p, out);
 		return;
+	}
+	if (top == FXT_TOP_WHOLE && p->process_count) {
+		print_programs(p, r, top, out);
+		print_processes_alone(p, r, out);
 	}
 	fxt_put_title(out, "PROCESSOR TIME BY THREAD", THREAD);
 	fprintf(out, TIMES "  mostly in\n", "running", "ready", "blocked", "preempted");
@@ -485,7 +519,7 @@ void fxt_processor_print_threads(const struct fxt_processor_time *p, const struc
 	if (p->thread_count > shown) {
 		char *more = fxt_format("and %zu more", p->thread_count - shown);
 
-		fxt_put_label(out, more, THREAD);
+		fxt_put_label(out, "", more, THREAD);
 		print_times(p, rest_samples, &rest, out);
 		fputc('\n', out);
 		free(more);

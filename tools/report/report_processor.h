@@ -20,6 +20,7 @@ static inline bool fxt_processor_is_telling(const struct fxt_processor_time *p)
  * characters. The caller frees it. */
 char *fxt_sampled_function_label(const struct fxt_reader *r, const struct fxt_tree_function *f,
 				 size_t columns);
+struct fxt_handle fxt_sampled_function_handle(const struct fxt_reader *r, const struct fxt_tree_function *f);
 /* Returns the path of the function's module, or an empty text if it is not known. */
 struct fxt_text fxt_sampled_module(const struct fxt_reader *r, const struct fxt_tree_function *f);
 

@@ -48,6 +48,7 @@ static void put_functions(struct fxt_json *j, const struct fxt_processor_time *p
 			continue;
 		demangled = fxt_demangle(&name);
 		fxt_json_object(j, NULL);
+		fxt_json_string(j, "handle", fxt_sampled_function_handle(r, f).text);
 		fxt_json_symbol(j, "name", r, f->name);
 		if (demangled)
 			fxt_json_string(j, "demangled", demangled);
@@ -80,6 +81,7 @@ static void put_processes(struct fxt_json *j, const struct fxt_processor_time *p
 		struct fxt_text name = fxt_process_name(r, p->processes[i].pid);
 
 		fxt_json_object(j, NULL);
+		fxt_json_string(j, "handle", fxt_handle_of_process(r, p->processes[i].pid).text);
 		fxt_json_u64(j, "pid", fxt_number(r, p->processes[i].pid));
 		fxt_json_text(j, "program", &name);
 		put_samples(j, p, "samples", "sampled_ns", p->processes[i].samples);

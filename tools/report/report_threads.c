@@ -337,7 +337,7 @@ void fxt_threads_switched(struct fxt_thread_times *t, const struct fxt_switch_ti
 
 /* -- Printing ------------------------------------------------------------------------------------------ */
 
-enum { LABEL = 26 };
+enum { LABEL = 22 };
 #define TIMES " %8s %8s %8s %8s"
 
 static struct fxt_short time_or_none(uint64_t ns)
@@ -360,14 +360,14 @@ static double percent(uint64_t ns, uint64_t of_ns)
 }
 
 static void print_thread(const struct fxt_thread_times *t, const struct fxt_thread_time *one,
-			 const struct fxt_reader *r, bool with_process, FILE *out)
+			 const struct fxt_reader *r, bool with_process, bool whole, FILE *out)
 {
 	uint64_t life_ns = one->last_ns - one->first_ns;
 	char *label = fxt_thread_label(r, one->thread, with_process);
 	struct fxt_text text = fxt_text_of(label);
 	char *cut = fxt_printable(&text, LABEL, false);
 
-	fxt_put_label(out, cut, LABEL);
+	fxt_put_label(out, fxt_handle_of_thread(r, one->thread).text, cut, LABEL);
 	print_times(fxt_duration(life_ns).text, one->running_ns, one->blocked_ns, one->waiting_ns, out);
 	if (one->unseen_ns > life_ns / 100 &&
 	    (!one->call_count || one->unseen_ns > t->calls[one->calls].ns)) {
@@ -379,6 +379,14 @@ static void print_thread(const struct fxt_thread_times *t, const struct fxt_thre
 		fprintf(out, "  %s %.0f%%", cut, percent(t->calls[one->calls].ns, life_ns));
 	}
 	fputc('\n', out);
+	for (size_t i = 0; whole && i < one->call_count; i++) {
+		const struct fxt_thread_call *call = &t->calls[one->calls + i];
+
+		text = fxt_symbol_text(r, call->name);
+		free(cut);
+		cut = fxt_printable(&text, 64, false);
+		fprintf(out, "      not running for %s in %s\n", fxt_duration(call->ns).text, cut);
+	}
 	free(cut);
 	free(label);
 }
@@ -405,12 +413,12 @@ void fxt_threads_print(const struct fxt_thread_times *t, const struct fxt_reader
 	uint64_t running_ns = 0, blocked_ns = 0, waiting_ns = 0;
 	size_t shown = t->count <= top ? t->count : top;
 
-	if (t->count <= 1)
+	if (t->count <= 1 && top != FXT_TOP_WHOLE)
 		return;
 	fxt_put_title(out, "THREADS", LABEL);
 	fprintf(out, TIMES "  not running: mostly in\n", "life", "running", "blocked", "waiting");
 	for (size_t i = 0; i < shown; i++)
-		print_thread(t, &t->list[i], r, with_process, out);
+		print_thread(t, &t->list[i], r, with_process, top == FXT_TOP_WHOLE, out);
 	for (size_t i = shown; i < t->count; i++) {
 		running_ns += t->list[i].running_ns;
 		blocked_ns += t->list[i].blocked_ns;
@@ -419,7 +427,7 @@ void fxt_threads_print(const struct fxt_thread_times *t, const struct fxt_reader
 	if (t->count > shown) {
 		char *more = fxt_format("and %zu more", t->count - shown);
 
-		fxt_put_label(out, more, LABEL);
+		fxt_put_label(out, "", more, LABEL);
 		print_times("", running_ns, blocked_ns, waiting_ns, out);
 		fputc('\n', out);
 		free(more);

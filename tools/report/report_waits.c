@@ -97,6 +97,19 @@ void fxt_waits_sort(struct fxt_waits *w)
 		qsort(w->list, w->count, sizeof(*w->list), by_total);
 }
 
+/* Prints a line for each waiter. */
+static void print_all_waiters(const struct fxt_wait *wait, const struct fxt_reader *r, FILE *out)
+{
+	fputc('\n', out);
+	for (size_t i = 0; i < wait->waiter_count; i++) {
+		char *thread = fxt_thread_label(r, wait->waiters[i].thread, true);
+
+		fprintf(out, "      by %s %s: %s\n", fxt_handle_of_thread(r, wait->waiters[i].thread).text, thread,
+			fxt_duration(wait->waiters[i].total_ns).text);
+		free(thread);
+	}
+}
+
 /* Prints at least one waiter, and as many as fit into 100 columns. */
 static void print_waiters(const struct fxt_wait *wait, const struct fxt_reader *r, FILE *out)
 {
@@ -198,10 +211,24 @@ static struct alike *join_alike(const struct fxt_waits *w, size_t *count)
 	return list;
 }
 
-enum { LABEL = 32 };
+enum { LABEL = 28 };
 #define FIGURES " %10s %12s %9s  "
 
-static void print_wait(const struct alike *all, const struct fxt_reader *r, FILE *out)
+struct fxt_handle fxt_wait_handle(const struct fxt_reader *r, const struct fxt_wait *wait)
+{
+	return fxt_handle_of_lock(r, wait->pid, wait->object);
+}
+
+struct fxt_handle fxt_waits_handle(const struct fxt_reader *r, const struct fxt_wait *wait)
+{
+	char *name = wait->label ? fxt_wait_name(wait->kind, wait->label) : NULL;
+	struct fxt_handle handle = name ? fxt_handle_of_locks(r, wait->pid, name) : fxt_wait_handle(r, wait);
+
+	free(name);
+	return handle;
+}
+
+static void print_wait(const struct alike *all, const struct fxt_reader *r, bool whole, FILE *out)
 {
 	const struct fxt_wait *wait = &all->wait;
 	char *what = wait->label ? fxt_wait_name(wait->kind, wait->label)
@@ -211,14 +238,32 @@ static void print_wait(const struct alike *all, const struct fxt_reader *r, FILE
 	char *cut = fxt_printable(&text, LABEL - strlen(number), false);
 	char *name = fxt_format("%s%s", number, cut);
 
-	fxt_put_label(out, name, LABEL);
+	fxt_put_label(out, (all->objects > 1 ? fxt_waits_handle(r, wait) : fxt_wait_handle(r, wait)).text, name,
+		      LABEL);
 	free(name);
 	free(number);
 	fprintf(out, FIGURES, fxt_duration(wait->total_ns).text, fxt_count(wait->count).text,
 		fxt_duration(wait->max_ns).text);
-	print_waiters(wait, r, out);
+	if (whole)
+		print_all_waiters(wait, r, out);
+	else
+		print_waiters(wait, r, out);
 	free(cut);
 	free(what);
+}
+
+/* Prints the objects of a line, each by itself. */
+static void print_each(const struct fxt_waits *w, const struct alike *all, const struct fxt_reader *r,
+		       FILE *out)
+{
+	const struct fxt_wait *group = &all->wait;
+
+	for (size_t i = 0; i < w->count; i++) {
+		const struct fxt_wait *one = &w->list[i];
+
+		if (by_name(&one, &group) == 0)
+			print_wait(&(struct alike){*one, 1}, r, true, out);
+	}
 }
 
 void fxt_waits_print(const struct fxt_waits *w, const struct fxt_reader *r, size_t top, FILE *out)
@@ -231,7 +276,7 @@ void fxt_waits_print(const struct fxt_waits *w, const struct fxt_reader *r, size
 	list = join_alike(w, &count);
 	for (size_t i = 0; i < count; i++) {
 		/* Waits as short as this mean that nobody held the object. */
-		if (list[i].wait.max_ns < FXT_STANDING_LEAST_NS) {
+		if (list[i].wait.max_ns < FXT_STANDING_LEAST_NS && top != FXT_TOP_WHOLE) {
 			free_ones += list[i].objects;
 			continue;
 		}
@@ -240,7 +285,9 @@ void fxt_waits_print(const struct fxt_waits *w, const struct fxt_reader *r, size
 			fprintf(out, FIGURES "by\n", "total", "count", "longest");
 		}
 		if (shown <= top)
-			print_wait(&list[i], r, out);
+			print_wait(&list[i], r, top == FXT_TOP_WHOLE, out);
+		if (top == FXT_TOP_WHOLE && list[i].objects > 1)
+			print_each(w, &list[i], r, out);
 	}
 	for (size_t i = 0; i < count; i++)
 		free(list[i].wait.waiters);
