@@ -19,7 +19,7 @@ static bool busy[FDS];                  /* descriptors that are taken */
 static unsigned names_taken;            /* so many names are taken, from the first on */
 static unsigned attempts;
 static long name_error;                 /* what becomes of the first free name */
-static bool has_proc;
+static bool has_proc, may_name;         /* whether there is /proc, and whether files may be named without */
 static char tried[FXT_PATH_BYTES];      /* the last name that was tried */
 
 static bool play(long number, const long *a, long *result)
@@ -148,14 +148,8 @@ static bool play_names(long number, const long *a, long *result)
 	const char *name = (const char *)a[1];
 
 	switch (number) {
-	case SYS_newfstatat:
-		if (strcmp(name, "/proc/thread-self/fd"))
-			return false;
-		*result = has_proc ? 0 : -ENOENT;
-		return true;
 	case SYS_openat:
 		if ((a[2] & O_TMPFILE) == O_TMPFILE) {
-			ck_assert(has_proc);
 			strcpy(tried, name);
 			*result = name_error;
 			return true;
@@ -165,7 +159,20 @@ static bool play_names(long number, const long *a, long *result)
 		strcpy(tried, name);
 		*result = attempts++ < names_taken ? -EEXIST : 7;
 		return true;
+	case SYS_close:
+		ck_assert_int_eq(a[0], 9);
+		*result = 0;
+		return true;
 	case SYS_linkat:
+		if (a[4] & AT_EMPTY_PATH ? !may_name : !has_proc && !strncmp(name, "/proc/", 6)) {
+			*result = -ENOENT;
+			return true;
+		}
+		/* This asks whether a file could be named. */
+		if (!strcmp((const char *)a[3], "/")) {
+			*result = -EEXIST;
+			return true;
+		}
 		strcpy(tried, (const char *)a[3]);
 		*result = attempts++ < names_taken ? -EEXIST : name_error;
 		return true;
@@ -215,12 +222,13 @@ START_TEST(names)
 					      : NAMES - 2 + (unsigned)random_below(4);
 		name_error = random_below(3) ? 0 : -EPERM;
 		name_of(right, stem, number_before, names_taken < NAMES ? names_taken : NAMES - 1);
+		has_proc = random_below(2);
+		may_name = (way && !has_proc) || random_below(2);
 		if (way == 0) {
-			has_proc = random_below(2);
 			/* A file system that knows no such files, or refuses one. */
 			name_error = nameless_results[random_below(5)];
 			error = fxt_file_open(name, &nameless);
-			if (has_proc && (name_error == -EACCES || name_error == 9)) {
+			if (name_error == -EACCES || (name_error == 9 && (has_proc || may_name))) {
 				ck_assert_int_eq(error, name_error);
 				ck_assert(nameless);
 				/* It is made in the directory that it will be in. */

@@ -604,7 +604,8 @@ E2E_TESTS = \
 # What the scripts share, sourced or called by them.
 E2E_HELPERS = tests/e2e/bounded.py tests/e2e/ctf_lib.sh tests/e2e/hostile.py \
 	tests/e2e/critical.py \
-	tests/e2e/cut.py tests/e2e/handles.py tests/e2e/hosts_lib.sh tests/e2e/json_fields.py tests/e2e/lib.sh \
+	tests/e2e/cut.py tests/e2e/handles.py tests/e2e/hosts_lib.sh tests/e2e/json_fields.py \
+	tests/e2e/lib.sh \
 	tests/e2e/stacked.py \
 	tests/e2e/controller.py tests/e2e/ctf.py tests/e2e/fibers.py tests/e2e/filters.py tests/e2e/kills.py \
 	tests/e2e/manager.py tests/e2e/numbers.py tests/e2e/odd.py tests/e2e/other_writers.py \

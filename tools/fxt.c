@@ -28,7 +28,7 @@
 #include "tools/record/joined_directory.h"
 #include "tools/record/record.h"
 #include "tools/findings/finding.h"
-#include "tools/findings/things.h"
+#include "tools/things/things.h"
 #include "tools/top/top.h"
 #include "tools/view/view.h"
 

@@ -499,8 +499,8 @@ REPORT_FILES = \
 	tools/report/report_processor_json.c \
 	tools/report/report_threads.c \
 	tools/report/report_threads.h \
-	tools/report/report_transfers.c \
-	tools/report/report_transfers.h \
+	tools/descriptors/report_transfers.c \
+	tools/descriptors/report_transfers.h \
 	tools/report/report_waits.c
 
 PAGE_FILES = \
@@ -567,8 +567,8 @@ FINDINGS_FILES = \
 	tools/findings/rule_threads.c \
 	tools/findings/first_finding.c \
 	tools/findings/rule_threads.h \
-	tools/findings/things.c \
-	tools/findings/things.h \
+	tools/things/things.c \
+	tools/things/things.h \
 	tools/findings/things_explain.c \
 	tools/findings/things_moment.c \
 	tools/findings/rules.c \

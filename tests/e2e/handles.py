@@ -155,14 +155,16 @@ for handle in drawn:
         done = run("dump", "--around", handle, trace)
         assert done.returncode == 1 and done.stderr.count("\n") == 1, (handle, done.stderr)
         continue
-    moment = re.search(r"^    the (?:longest ends after|first is at) (\S+ \S+): (.*?)(?:, \S+ \S+)?; fxt", said, re.M)
+    moment = re.search(r"^    the (?:longest ends after|first is at) (\S+ \S+): (.*?)(?:, \S+ \S+)?; fxt",
+                       said, re.M)
     assert moment, (handle, said[:400])
     done = run("dump", "--around", f"{handle},1us", trace)
     assert done.returncode == 0, (handle, done.stderr)
     assert f":{moment[2].split('(')[0]}" in done.stdout, (handle, moment[2], done.stdout[:500])
     # The options that are said choose as many records as are said.
     count, options = re.search(r"^    ([\d ]+) records?: fxt dump (.*) \S+$", said, re.M).groups()
-    shown = subprocess.run(f"'{fxt}' dump --json {options} {trace}", shell=True, capture_output=True, text=True)
+    shown = subprocess.run(f"'{fxt}' dump --json {options} {trace}", shell=True, capture_output=True,
+                           text=True)
     kinds = ("instant", "begin", "end", "complete", "async-begin", "async", "async-end", "flow-begin",
              "flow-step", "flow-end")
     events = [r for r in map(json.loads, shown.stdout.splitlines()) if r["type"] in kinds]
@@ -177,7 +179,8 @@ def threads(*options):
 of_whole = threads()
 for options in (["--sort=total"], ["--category=pthread"], ["--wrappers=m*"], ["--from=1ms"],
                 ["--pid=%d" % draw.choice(sorted(of_whole))[0]]):
-    if options[0].startswith("--category") and "pthread" not in {c["name"] for c in whole["trace"]["categories"]}:
+    categories = {c["name"] for c in whole["trace"]["categories"]}
+    if options[0].startswith("--category") and "pthread" not in categories:
         continue
     part = threads(*options)
     assert part and part.items() <= of_whole.items(), (options, part)
@@ -187,7 +190,8 @@ assert set(HANDLE.findall(short)) <= set(HANDLE.findall(text)) | handles, "--top
 # What there is not is refused by one line that says what there is.
 of_threads = len({t["handle"] for t in whole["threads"]})
 for kind in "TPLDCF":
-    absent = next(h for h in iter(lambda: kind + "".join(draw.choices("0123456789abcdefghjkmnpqrstvwxyz", k=4)),
+    letters = "0123456789abcdefghjkmnpqrstvwxyz"
+    absent = next(h for h in iter(lambda: kind + "".join(draw.choices(letters, k=4)),
                                   None) if h not in named | handles)
     for command in ("report", "--explain"), ("dump", "--around"):
         done = run(*command, absent, trace)

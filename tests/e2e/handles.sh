@@ -1,7 +1,7 @@
 #!/bin/bash
-# Handles: the rows of fxt report begin with them, and JSON has them. Programs are traced, handles of each kind
-# are drawn, and `fxt report --explain` has to say of each what the rows say that have it; `fxt dump --around`
-# has to print the record that is its moment. They are the same whatever narrows or cuts the tables.
+# Handles: the rows of fxt report begin with them, and JSON has them. Programs are traced, handles of each
+# kind are drawn, and `fxt report --explain` has to say of each what the rows say that have it; `fxt dump
+# --around` has to print the record that is its moment. They are the same whatever narrows or cuts the tables.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
@@ -17,13 +17,14 @@ record()
 	valid "$name.fxt"
 }
 
-# Two threads that take two locks, a chain of waits, and processes with pipes between them. How many of what is
-# drawn.
+# Two threads that take two locks, a chain of waits, and processes with pipes between them. How many of what
+# is drawn.
 files=$((2 + $(random_below 8)))
 seq "$((1000 + $(random_below 5000)))" >numbers
 record locks "$apps/lock_order"
 record chain "$apps/chain"
-record pipes sh -c "for i in \$(seq $files); do sort -r numbers | head -n \$i >drawn.\$i; done; test -r absent; true"
+record pipes sh -c "for i in \$(seq $files); do sort -r numbers | head -n \$i >drawn.\$i; done
+	test -r absent; true"
 
 for name in locks chain pipes; do
 	python3 "$abs_top_srcdir/tests/e2e/handles.py" "$FXT" "$name.fxt" "$seed" >"$name.found" 2>&1 ||

@@ -92,7 +92,8 @@ sort has_said >told
 test -s told && valid orders.fxt && lock_orders orders.fxt | sort >found
 same_some "lock_order" told found
 fxt report orders.fxt >report
-grep -qE '^L[0-9a-z]{4} accounts_lock, then audit_lock: .*payer, first [0-9.]+ [mu]?s after the start, 1 time$' report ||
+said='accounts_lock, then audit_lock: .*payer, first [0-9.]+ [mu]?s after the start, 1 time$'
+grep -qE "^L[0-9a-z]{4} $said" report ||
 	fail "lock_order: $(grep -A3 '^LOCKS TAKEN' report)"
 
 # Without all calls nobody knows who held what.
@@ -269,8 +270,10 @@ is "stacks: at the peak" "1311720 300000" "$(awk '{ print $NF }' peak | paste -s
 grep -q '<title>parse (293 KiB, 18.61%)' all.svg || fail "stacks: $(grep -o '<title>parse.*</title>' all.svg)"
 grep -q '^HEAP BY WHO' report || fail "stacks: there is no report beside files"
 is "stacks: waits" "1000100" "$(fxt report --folded=waits stacked.fxt | awk '{ print $NF }')"
-grep -q '^C[0-9a-z]* main (bank) ' <<<"$(fxt report --wrappers='lo?d,parse*' stacked.fxt)" || fail "stacks: --wrappers"
-grep -q '^C[0-9a-z]* main (bank) ' <<<"$(FXT_WRAPPERS=load fxt report stacked.fxt)" || fail "stacks: FXT_WRAPPERS"
+grep -q '^C[0-9a-z]* main (bank) ' <<<"$(fxt report --wrappers='lo?d,parse*' stacked.fxt)" ||
+	fail "stacks: --wrappers"
+grep -q '^C[0-9a-z]* main (bank) ' <<<"$(FXT_WRAPPERS=load fxt report stacked.fxt)" ||
+	fail "stacks: FXT_WRAPPERS"
 fxt report --json --all stacked.fxt | python3 -c 'import json, sys
 r = json.load(sys.stdin)
 heap = r["heap_stacks"][0]

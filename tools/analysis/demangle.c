@@ -148,8 +148,8 @@ static char *skip_bracket(char *at)
 }
 
 /* The function that a std::thread runs calls the program's own, and an optimising compiler puts the whole of
- * that one into it. Then the name becomes that of the program's function, if the thread was made of a function
- * object, whose type says it. */
+ * that one into it. Then the name becomes that of the program's function, if the thread was made of a
+ * function object, whose type says it. */
 static void name_what_thread_runs(char *text)
 {
 	static const char head[] = "std::thread::_State_impl<std::thread::_Invoker<std::tuple<",
@@ -161,7 +161,8 @@ static void name_what_thread_runs(char *text)
 		return;
 	/* Its arguments follow, if it has some. */
 	while (object[bytes] && !strchr(",> ", object[bytes]))
-		bytes += strchr("<({", object[bytes]) ? (size_t)(skip_bracket(object + bytes) - object) - bytes : 1;
+		bytes = strchr("<({", object[bytes]) ? (size_t)(skip_bracket(object + bytes) - object)
+						     : bytes + 1;
 	if (!bytes || memmem(object, bytes, "(*)", 3))
 		return;
 	memmove(text, object, bytes);

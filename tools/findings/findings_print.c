@@ -8,7 +8,7 @@
 #include <strings.h>
 
 #include "rules.h"
-#include "things.h"
+#include "tools/things/things.h"
 #include "tools/common/message.h"
 #include "tools/printing/print.h"
 
@@ -164,7 +164,8 @@ char *fxt_findings_no_handle(const struct fxt_findings *f, const struct fxt_repo
 			 : f->count == 1 ? fxt_strdup("F1")
 					 : fxt_strdup("no findings");
 
-	message = fxt_format("no handle '%s': there are %s%s%s", handle, findings, *things ? "; " : "", things);
+	message = fxt_format("no handle '%s': there are %s%s%s", handle, findings, *things ? "; " : "",
+			     things);
 	free(findings);
 	free(things);
 	return message;

@@ -339,7 +339,8 @@ int fxt_command_report(int argc, char **argv)
 		 "Functions or files that do their callers' work, and are never to blame", 0},
 		{"findings", OPTION_FINDINGS, "-RULE[,-RULE]", 0, "Rules that are not to look for faults", 0},
 		{"explain", OPTION_EXPLAIN, "HANDLE", 0,
-		 "Print all that is known of a finding (F1, F2, ...), or of what a line of a table is about", 0},
+		 "Print all that is known of a finding (F1, F2, ...), or of what a line of a table is "
+		 "about", 0},
 		{"folded", OPTION_FOLDED, "[WHAT:]FILE", 0,
 		 "Write stacks, a line each. WHAT is processor, heap, peak, allocated or waits", 0},
 		{"flame", OPTION_FLAME, "[WHAT:]FILE", 0, "Write a flame graph (SVG) of the same", 0},

@@ -12,7 +12,7 @@
 #include <strings.h>
 
 #include "finding.h"
-#include "things.h"
+#include "tools/things/things.h"
 #include "tools/common/message.h"
 #include "tools/printing/print.h"
 

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "rules.h"
-#include "things.h"
+#include "tools/things/things.h"
 #include "tools/common/message.h"
 #include "tools/narrow/selection.h"
 #include "tools/printing/print.h"
@@ -83,7 +83,8 @@ void fxt_thing_find_moment(struct fxt_thing *thing, const void *data, uint64_t s
 /* Returns the option's value for a shell. */
 static char *quoted(const char *text)
 {
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:+-,@%=";
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_./:+-,@%=";
 	char *result, *to;
 
 	if (!text[strspn(text, plain)])

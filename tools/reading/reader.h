@@ -153,8 +153,9 @@ struct fxt_record {
 	const unsigned char *blob;      /* their bytes */
 	bool has_extra;
 	uint64_t extra;                 /* event: counter id, end time, correlation id */
-	/* event: a number, from 1 up, of its type, category, name and the names and types of its arguments; so
-	 * what follows from these is found once for each kind. 0: it is not known, as for the first of a kind */
+	/* event: a number, from 1 up, of its type, category, name and the names and types of its arguments;
+	 * so what follows from these is found once for each kind. 0: it is not known, as for the first of a
+	 * kind */
 	uint32_t kind;
 	/* event: zero words follow its last member, which the format allows */
 	bool appended_zeros;
@@ -293,8 +294,8 @@ void fxt_skims_tell(struct fxt_skims *s);
 bool fxt_reader_event_at(struct fxt_reader *r, uint64_t offset, struct fxt_provider *p,
 			 struct fxt_record *rec);
 
-/* Returns the kind of an event that has the same header as the record at `offset`, but maybe other arguments: it
- * has the same type, category and name. Returns 0 if none is known. */
+/* Returns the kind of an event that has the same header as the record at `offset`, but maybe other arguments:
+ * it has the same type, category and name. Returns 0 if none is known. */
 uint32_t fxt_reader_kind_at(const struct fxt_reader *r, uint64_t offset, const struct fxt_provider *p);
 
 /* Returns whether the record at `offset` is a complete event, and sets when it began and ended. It decodes

@@ -83,8 +83,8 @@ static inline bool read_value(const struct fxt_reader *r, const struct fxt_provi
 }
 
 /* Returns the form that an event with this header may have, or NULL. */
-static inline const struct fxt_event_form *form_of(const struct fxt_reader *r, uint64_t offset, uint64_t header,
-						   const struct fxt_provider *p)
+static inline const struct fxt_event_form *form_of(const struct fxt_reader *r, uint64_t offset,
+						   uint64_t header, const struct fxt_provider *p)
 {
 	const struct fxt_event_form *form = r->forms ? place_of(r, p, header) : NULL;
 

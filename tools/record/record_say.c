@@ -295,7 +295,8 @@ static void say_first_finding(const struct fxt_merge *m, const char *path)
 		_exit(got < 0);
 	}
 	close(ends[1]);
-	while (bytes < sizeof(text) - 1 && (got = read(ends[0], text + bytes, sizeof(text) - 1 - bytes)) != 0) {
+	while (bytes < sizeof(text) - 1 &&
+	       (got = read(ends[0], text + bytes, sizeof(text) - 1 - bytes)) != 0) {
 		if (got < 0 && errno != EINTR)
 			break;
 		bytes += got > 0 ? (size_t)got : 0;

@@ -50,8 +50,8 @@ struct fxt_event_facts *fxt_facts_find(struct fxt_report *report, const struct f
 	struct fxt_event_facts *facts = &all->other;
 
 	if (rec->kind) {
-		all->by_kind =
-			fxt_reach(all->by_kind, &all->capacity, &all->count, rec->kind, sizeof(*all->by_kind));
+		all->by_kind = fxt_reach(all->by_kind, &all->capacity, &all->count, rec->kind,
+					 sizeof(*all->by_kind));
 		facts = &all->by_kind[rec->kind];
 	}
 	if (!rec->kind || !facts->is_known)

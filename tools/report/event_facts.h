@@ -1,6 +1,6 @@
-/* What fxt report has to know of an event, as far as it follows from the event's kind (struct fxt_record). It is
- * found for the first event of a kind and kept, so that for all others no section need compare names or look
- * for arguments that calls of this kind do not have. */
+/* What fxt report has to know of an event, as far as it follows from the event's kind (struct fxt_record). It
+ * is found for the first event of a kind and kept, so that for all others no section need compare names or
+ * look for arguments that calls of this kind do not have. */
 #ifndef FXT_TOOLS_EVENT_FACTS_H
 #define FXT_TOOLS_EVENT_FACTS_H
 
@@ -8,7 +8,8 @@
 
 struct fxt_event_facts {
 	bool is_known;
-	/* It is a finished call, or an instrumented function, of the program: no record of the agent's own. */
+	/* It is a finished call, or an instrumented function, of the program: no record of the agent's
+	 * own. */
 	bool is_plain;
 	bool is_chosen;                 /* the user wants to be told of its category */
 	const struct fxt_role *role;    /* of a finished call; NULL: nothing is known of it, or it is none */

@@ -58,7 +58,7 @@
 #include "report_log.h"
 #include "report_processor.h"
 #include "report_threads.h"
-#include "report_transfers.h"
+#include "tools/descriptors/report_transfers.h"
 
 
 struct fxt_report_options {

@@ -90,7 +90,8 @@ void fxt_log_sort(struct fxt_log_lines *l)
 void fxt_log_print(const struct fxt_log_lines *l, const struct fxt_reader *r,
 		   const struct fxt_wall_clock *utc, uint64_t end_ns, bool with_process, FILE *out)
 {
-	enum { BEFORE_END_COLUMNS = 12, AT_UTC_COLUMNS = 32, MOST_LINES = 3, INDENT = FXT_HANDLE_COLUMNS + 1 };
+	enum { BEFORE_END_COLUMNS = 12, AT_UTC_COLUMNS = 32, MOST_LINES = 3 };
+	enum { INDENT = FXT_HANDLE_COLUMNS + 1 };
 	size_t time_columns = utc ? AT_UTC_COLUMNS : BEFORE_END_COLUMNS;
 	size_t width = 0, columns;
 	char *head;

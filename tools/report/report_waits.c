@@ -104,8 +104,8 @@ static void print_all_waiters(const struct fxt_wait *wait, const struct fxt_read
 	for (size_t i = 0; i < wait->waiter_count; i++) {
 		char *thread = fxt_thread_label(r, wait->waiters[i].thread, true);
 
-		fprintf(out, "      by %s %s: %s\n", fxt_handle_of_thread(r, wait->waiters[i].thread).text, thread,
-			fxt_duration(wait->waiters[i].total_ns).text);
+		fprintf(out, "      by %s %s: %s\n", fxt_handle_of_thread(r, wait->waiters[i].thread).text,
+			thread, fxt_duration(wait->waiters[i].total_ns).text);
 		free(thread);
 	}
 }
@@ -237,9 +237,10 @@ static void print_wait(const struct alike *all, const struct fxt_reader *r, bool
 	char *number = all->objects > 1 ? fxt_format("%zu x ", all->objects) : fxt_strdup("");
 	char *cut = fxt_printable(&text, LABEL - strlen(number), false);
 	char *name = fxt_format("%s%s", number, cut);
+	struct fxt_handle handle;
 
-	fxt_put_label(out, (all->objects > 1 ? fxt_waits_handle(r, wait) : fxt_wait_handle(r, wait)).text, name,
-		      LABEL);
+	handle = all->objects > 1 ? fxt_waits_handle(r, wait) : fxt_wait_handle(r, wait);
+	fxt_put_label(out, handle.text, name, LABEL);
 	free(name);
 	free(number);
 	fprintf(out, FIGURES, fxt_duration(wait->total_ns).text, fxt_count(wait->count).text,

@@ -41,8 +41,8 @@ struct fxt_repeats {
 	size_t last_count, last_capacity;
 };
 
-/* Takes a finished call, in the order of the file. `says_no_wait`: fxt_says_no_wait(). *place is where calls of
- * its name are, from 1 up; 0: it is not known and is set. */
+/* Takes a finished call, in the order of the file. `says_no_wait`: fxt_says_no_wait(). *place is where calls
+ * of its name are, from 1 up; 0: it is not known and is set. */
 void fxt_repeats_take(struct fxt_repeats *p, struct fxt_reader *r, const struct fxt_record *rec,
 		      const struct fxt_role *role, bool says_no_wait, uint32_t *place);
 /* Returns how often the whole run made calls of this name, and sets *ns to their time. */

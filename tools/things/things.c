@@ -52,8 +52,9 @@ static struct fxt_thing *met(struct search *s, struct fxt_handle handle, char *l
 	}
 	/* A lock is met in several tables, by its kind and name and by its name alone. */
 	for (size_t i = 0; is_wanted && i < t->count; i++)
-		is_wanted = *handle.text == FXT_HANDLE_LOCK ? strcmp(behind(t->list[i].label), behind(label)) != 0
-							    : strcmp(t->list[i].label, label) != 0;
+		is_wanted = *handle.text == FXT_HANDLE_LOCK
+				    ? strcmp(behind(t->list[i].label), behind(label)) != 0
+				    : strcmp(t->list[i].label, label) != 0;
 	if (!is_wanted) {
 		free(label);
 		return NULL;
