@@ -166,7 +166,7 @@ crashes_are write overflow 0
 # A thread that sends itself a signal with little room left dies by that. All symbols are bound at the start:
 # to bind one takes much of the stack.
 for way in abort raise-4 kill-6 queue-8; do
-	LD_BIND_NOW=1 dies $way left-$((700 + $(random_below 4000)))
+	LD_BIND_NOW=1 dies $way left-$((600 + $(random_below 4000)))
 done
 
 # The first process of a container survives what is sent to it, and dies by its faults.
