@@ -22,11 +22,12 @@ if test "$said" != "$lacking"; then
 	exit 1
 fi
 for name in $(echo "$expected"); do
-	row=$(grep "^| \`$name\` |" "${abs_top_srcdir:-.}/README.md")
+	row=$(grep "^| \`$name\` |" "${abs_top_srcdir:-.}/docs/categories.md")
 	here=$(grep -c -e 'Not in `#default`' -e 'not by default' <<<"$row")
 	there=$("${FXT:-./fxt}" categories | grep "^$name " | grep -c '(not in #default)')
 	if test "$here" != "$(grep -cx "$name" <<<"$lacking")" || test "$here" != "$there"; then
-		echo "FAIL: README.md, categories.def and fxt categories disagree whether #default has $name"
+		echo "FAIL: docs/categories.md, categories.def and fxt categories disagree:" \
+			"whether #default has $name"
 		exit 1
 	fi
 done

@@ -107,7 +107,8 @@ done < <(grep -oE '\b(agent|interpose|tools|writer|tests)/[A-Za-z0-9_/]+\.(c|h|d
 sections="What it guarantees,Drawing,How it works,What it misses"
 for page in $(grep ^docs/ <<<"$pages"); do
 	case $page in
-	docs/agreement.md | docs/architecture.md | docs/glossary.md | docs/hosts.md | \
+	docs/agreement.md | docs/architecture.md | docs/categories.md | docs/costs.md | \
+		docs/glossary.md | docs/hosts.md | docs/limits.md | \
 		docs/interposed-calls.md | docs/rooms.md | docs/suites.md) continue ;;
 	esac
 	found=$(prose "$page" | sed -n 's/^## //p' | head -n 4 | paste -sd,)

@@ -379,8 +379,8 @@ static void take(int signum)
 	fxt_signal_action(signum, &ours, NULL);
 }
 
-/* Gives a signal back for which the kernel has our handler and the program the default action. There is little
- * stack left, of which the C library's function would take 300 bytes more. */
+/* Gives a signal back for which the kernel has our handler and the program the default action. There is
+ * little stack left, of which the C library's function would take 300 bytes more. */
 static void give_back(int signum)
 {
 	struct fxt_kernel_action act;
