@@ -111,7 +111,7 @@ start_traced trace "$apps/deadlock"
 kill_background
 file=$(only trace/*.fxt) && valid "$file" && fxt report "$file" >report
 # Each thread is told by three lines, and its callers follow.
-waited='  \(payer\|rotator\) [0-9]* has waited [^ ]* [mun]\?s for \([a-z_]*\),'
+waited='T[0-9a-z]* \(payer\|rotator\) [0-9]* has waited [^ ]* [mun]\?s for \([a-z_]*\),'
 took=' *which \(payer\|rotator\) [0-9]* took in \([a-z_]*\) .* before the end'
 within=' *in \([a-z_]*\) (deadlock[.]*c*[:0-9]*)'
 sed -n "/^DEADLOCK/,/^\$/{/waited/{N;N
@@ -132,7 +132,7 @@ start_traced trace "$apps/deadlock" join
 kill_background
 file=$(only trace/*.fxt) && valid "$file" && fxt report "$file" >report
 sed -n '/^DEADLOCK/,/^$/p' report |
-	sed -E 's/[0-9.]+ [mun]?s/TIME/g; s/ [0-9]+ has/ has/; s/(worker|owner) [0-9]+/\1/
+	sed -E 's/[0-9.]+ [mun]?s/TIME/g; s/ [0-9]+ has/ has/; s/(worker|owner) [0-9]+/\1/; s/^T[0-9a-z]{4} /  /
 		s/ \(deadlock[.]?c?[:0-9]*\)//; /^ *< main$/d' >found
 cat >expected <<'END'
 DEADLOCK
