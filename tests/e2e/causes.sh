@@ -132,7 +132,8 @@ start_traced trace "$apps/deadlock" join
 kill_background
 file=$(only trace/*.fxt) && valid "$file" && fxt report "$file" >report
 sed -n '/^DEADLOCK/,/^$/p' report |
-	sed -E 's/[0-9.]+ [mun]?s/TIME/g; s/ [0-9]+ has/ has/; s/(worker|owner) [0-9]+/\1/; s/^T[0-9a-z]{4} /  /
+	sed -E 's/^T[0-9a-z]{4} /  /; s/[0-9.]+ [mun]?s/TIME/g; s/ [0-9]+ has/ has/
+		s/(worker|owner) [0-9]+/\1/
 		s/ \(deadlock[.]?c?[:0-9]*\)//; /^ *< main$/d' >found
 cat >expected <<'END'
 DEADLOCK
