@@ -211,8 +211,8 @@ is "blocks that were freed unseen" 1 \
 	"$(grep -c 'in use when recording stopped, and not known any more: 3 blocks' report)"
 is "blocks that are left" 1 "$(grep -c 'never freed: 1.00 MiB in 1 block' report)"
 is "descriptors that are left" "/dev/null 1" \
-	"$(grep -A 1 '^DESCRIPTORS STILL OPEN' report | tail -n 1 | awk '{ print $1, $2 }')"
-is "bytes written to /dev/null" "1" "$(awk '$1 == "/dev/null" && $2 == "write" { print $5 }' report)"
+	"$(grep -A 1 '^DESCRIPTORS STILL OPEN' report | tail -n 1 | awk '{ print $2, $3 }')"
+is "bytes written to /dev/null" "1" "$(awk '$2 == "/dev/null" && $3 == "write" { print $6 }' report)"
 # The call of dwell() that was left unseen ended before recording started again. The next one began after.
 "$FXT" dump --json unseen.fxt >records
 is "a function that was left unseen" "dwell before, dwell after" "$(python3 -c '

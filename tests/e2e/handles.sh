@@ -23,15 +23,14 @@ files=$((2 + $(random_below 8)))
 seq "$((1000 + $(random_below 5000)))" >numbers
 record locks "$apps/lock_order"
 record chain "$apps/chain"
-record pipes sh -c "for i in \$(seq $files); do sort -r numbers | head -n \$i >drawn.\$i; done
-	test -r absent; true"
+record pipes sh -c "for i in \$(seq $files); do sort -r numbers | head -n \$i >drawn.\$i; done; true"
 
 for name in locks chain pipes; do
 	python3 "$abs_top_srcdir/tests/e2e/handles.py" "$FXT" "$name.fxt" "$seed" >"$name.found" 2>&1 ||
 		fail "$name: $(tail -n 5 "$name.found")"
 	count comparison
-	read -r _ explained _ <"$name.found"
-	test "${explained:-0}" -ge 8 || fail "$name: only ${explained:-0} handles were explained"
+	grep -qE '^explained ([5-9]|1[0-9]) handles$' "$name.found" ||
+		fail "$name: $(tail -n 1 "$name.found")"
 done
 
 # The handle of a file follows from its path alone, so that it is known what it is in each of several traces.

@@ -53,10 +53,10 @@ cat >expected <<END
 END
 if grep -q 'define HAVE_LIBDW 1' "$abs_top_builddir/config.h"; then
 	echo "4 open left" >>expected
-	line='  left and others +4 .* open'
+	line='D.{4} left and others +4 .* open'
 else
 	printf '%s\n' "1 open left" "3 open left often" >>expected
-	line='  left often +3 .* open'
+	line='D.{4} left often +3 .* open'
 fi
 sort -o expected expected
 same "left" expected found

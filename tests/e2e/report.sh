@@ -92,8 +92,8 @@ sort has_said >told
 test -s told && valid orders.fxt && lock_orders orders.fxt | sort >found
 same_some "lock_order" told found
 fxt report orders.fxt >report
-said='accounts_lock, then audit_lock: .*payer, first [0-9.]+ [mu]?s after the start, 1 time$'
-grep -qE "^L[0-9a-z]{4} $said" report ||
+grep -qE '^L.{4} accounts_lock, then audit_lock: .*payer, first [0-9.]+ [mu]?s after the start, 1 time$' \
+	report ||
 	fail "lock_order: $(grep -A3 '^LOCKS TAKEN' report)"
 
 # Without all calls nobody knows who held what.
@@ -119,7 +119,8 @@ for f in sorted(json.load(open("report.json"))["files"], key=lambda f: f["file"]
             assert 0 < u["p50_ns"] <= u["p99_ns"] <= u["max_ns"] <= u["total_ns"] \
                 <= u["calls"] * u["max_ns"], u
             print(f["file"], use, u["calls"], u["bytes"], end=" ")' | sed 's/ $//')"
-grep -qE '^  source +read +[0-9.]+ [mu]?s +101 97\.7 KiB +990 B ' report || fail "dd: $(grep source report)"
+grep -qE '^D.{4} source +read +[0-9.]+ [mu]?s +101 97\.7 KiB +990 B ' report ||
+	fail "dd: $(grep source report)"
 
 # -- Files that a child has from its parent ------------------------------------------------------------------
 
@@ -255,8 +256,9 @@ fxt report stacked.fxt >report
 is "stacks: lines over 100 columns" "" "$(awk 'length > 100' report)"
 head -n 27 report >first
 grep -oE 'asked for by load \(bank\) < main' first >found
-grep -oE 'in withdraw \(bank\)|^  load \(bank\) +~1.25 MiB' first | sort -u >>found
-printf '%s\n' "asked for by load (bank) < main" "  load (bank)                            ~1.25 MiB" \
+grep -oE 'in withdraw \(bank\)|^C.{4} load \(bank\) +~1.25 MiB' first |
+	sed 's/^C.\{4\} /      /' | sort -u >>found
+printf '%s\n' "asked for by load (bank) < main" "      load (bank)                        ~1.25 MiB" \
 	"in withdraw (bank)" >expected
 same "stacks: on the first screen" expected found
 grep -qE '^      held by audit \(bank\)$' report || fail "stacks: $(grep -A4 '^CONTENDED' report)"
