@@ -34,8 +34,8 @@ static void print_rows(const struct fxt_report *report, const struct fxt_finding
 	fxt_contention_print_one(&report->contention, x->row, report->r, report->who, out);
 }
 
-/* What holders did is known if so many samples say it, and to blame if it took so much of the time that they
- * computed. */
+/* So many samples have to say what holders did, and one place is to blame if it took so much of the time that
+ * they computed. */
 enum { LEAST_SAMPLES = 5, LEAST_PERCENT = 20 };
 
 static const struct fxt_held_lock *what_holders_did(const struct fxt_report *report,
