@@ -11,10 +11,10 @@ sources=$abs_top_srcdir/tests/apps
 libc=$(ldd "$FXT_AGENT" | awk '/libc\.so/ { print $3 }')
 
 # What the agent stands in for, and the C library has for new programs. These cannot be tried with zeros:
-# those that make processes, and those whose wrappers look at their argument before the C library finds that
-# there is none.
+# those that make processes, those whose wrappers look at their argument before the C library finds that there
+# is none, and sync(), which takes as long as what all others have written.
 untried='daemon|_?_?v?fork|_Fork|closedir|(__)?endmntent|aio_fsync(64)?|getdents64|getdirentries(64)?'
-untried+='|v?(err|warn)x?'
+untried+='|v?(err|warn)x?|sync'
 nm -D --defined-only "$FXT_AGENT" | awk '{ sub("@.*", "", $3); print $3 }' | sort -u >ours
 nm -D --defined-only "$libc" |
 	awk '$2 ~ /[TtWi]/ && $3 ~ /@@/ { sub("@.*", "", $3); print $3 }' | sort -u >theirs
