@@ -6,6 +6,7 @@
 
 #include "agent/emit/call_stack.h"
 #include "agent/emit/clock.h"
+#include "agent/emit/emit.h"
 #include "parent_links.h"
 #include "shared.h"
 #include "writer/fxt_encode.h"
@@ -195,7 +196,7 @@ void fxt_flow_resume(struct fxt_thread *thread, uint64_t after_ns, uint64_t end_
 	}
 	/* The slice `resumed` begins later than the slices that its arrows come from, and later than what is
 	 * within the call. That is impossible if two clocks differ by more than the wait's duration. */
-	if (!count || ++from_ns >= end_ns)
+	if (!count || ++from_ns >= end_ns || !fxt_call_is_alone(thread, from_ns, end_ns))
 		return;
 	for (i = 0; i < count; i++)
 		if (causes[i].pid != thread->pid)

@@ -246,12 +246,11 @@ struct fxt_thread {
 
 	struct fxt_thread_filtered filtered;    /* instrumented functions that are left out: filtered.h */
 
-	/* the latest calls that took FXT_SWITCH_NS or longer, and the last of these before there was a list
-	 * of them: watched.c */
-	_Atomic(void *) long_calls;
-	struct fxt_long_call {
+	/* the latest calls, and the last that took FXT_SWITCH_NS or longer before these were kept: watched.c */
+	_Atomic(void *) recent_calls;
+	struct fxt_call_time {
 		uint64_t start_ns, end_ns;
-	} last_long_call;
+	} last_slow_call;
 
 	/* Large arrays of these mechanisms. */
 	/* the entries of calls in progress, between two fences: fxt_in_progress_entries() */

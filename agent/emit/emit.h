@@ -201,11 +201,15 @@ FXT_COLD uint64_t *fxt_room_kept(struct fxt_thread *thread, uint64_t start_ns, u
 
 /* Slices of a thread nest. Calls nest by themselves, unless a signal handler switches between coroutines in
  * the middle of them: then one begins within another and ends after it. Returns whether the slice of a call
- * from start_ns to end_ns, which took FXT_SWITCH_NS or longer, nests with those of the thread's latest long
- * calls, and notes it for those that end later. True where the program has no signal handler, or the thread
- * has made no long call on another stack than its own. Each thread that runs coroutines has a list of its
- * latest long calls, which is a ring. */
+ * from start_ns to end_ns nests with those of the thread's latest calls, and notes it for those that end
+ * later. True where the program has no signal handler, or the thread has made no call of FXT_SWITCH_NS or
+ * longer on another stack than its own. Each thread that runs coroutines has a list of its latest calls,
+ * which is a ring. */
 bool fxt_call_nests(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns);
+
+/* Returns whether the slice of something that cannot have called anything nests with those of the thread's
+ * latest calls and has none of them within it, and notes it as fxt_call_nests() does. */
+bool fxt_call_is_alone(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns);
 
 /* Begins the emission of a call that was left without an end: see fxt_room(). Who made it is not known any
  * more. */

@@ -171,22 +171,28 @@ static enum outcome take_chunk(struct fxt_thread *thread, struct fxt_lane *lane,
 }
 
 /* Writes the head of a chunk. It begins with the thread's record, so that the chunk can be dropped or moved
- * alone. Then, if the thread had to wait for the chunk, a slice says so. */
+ * alone. Then, if the thread had to wait for the chunk, a slice says so. A handler may have switched to a
+ * coroutine that waits as well; one of two such slices is lost then. */
 static void put_head(struct fxt_thread *thread, struct fxt_lane *lane, uint64_t waited_ns)
 {
-	uint64_t record[8];
+	uint64_t record[8], end_ns;
 
 	if (thread->index)
 		fxt_lane_put(lane, record,
 			     fxt_encode_thread(record, 3, thread->index, thread->pid, thread->tid));
-	if (waited_ns)
-		fxt_lane_put(lane, record,
-			     fxt_encode_event(record, 8, FXT_EVENT_DURATION_COMPLETE, waited_ns,
-					      (struct fxt_thread_ref){thread->index, thread->pid,
-								      thread->tid},
-					      FXT_INDEXED(FXT_STR_CATEGORIES + FXT_BIT_agent),
-					      FXT_INDEXED(FXT_STR_waiting), (struct fxt_args){0},
-					      fxt_now(thread)));
+	if (!waited_ns)
+		return;
+	end_ns = fxt_now(thread);
+	if (!fxt_call_nests(thread, waited_ns, end_ns)) {
+		fxt_agent_count(FXT_LOSS_SIGNALS, 1, end_ns);
+		fxt_agent_lost(FXT_LOSS_SIGNALS, end_ns);
+		return;
+	}
+	fxt_lane_put(lane, record,
+		     fxt_encode_event(record, 8, FXT_EVENT_DURATION_COMPLETE, waited_ns,
+				      (struct fxt_thread_ref){thread->index, thread->pid, thread->tid},
+				      FXT_INDEXED(FXT_STR_CATEGORIES + FXT_BIT_agent),
+				      FXT_INDEXED(FXT_STR_waiting), (struct fxt_args){0}, end_ns));
 }
 
 /* Writes what the thread has lost, if it has lost anything, unless the record that is to come would have no

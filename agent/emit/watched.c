@@ -42,75 +42,119 @@ static uint64_t *leave_out(struct fxt_thread *thread, uint64_t end_ns)
 /* -- Calls that do not nest ---------------------------------------------------------------------- */
 
 enum {
-	/* So many long calls are known, which must be a power of two. A call that was interrupted for longer
-	 * than the others need for so many is taken to nest. */
-	LONG_CALLS = 1024,
+	/* So many calls of each kind are known. A call that was interrupted for longer than the others need
+	 * for so many is taken to nest. */
+	RECENT_CALLS = 1024,
 	/* Calls are noted in the order of their ends, except where a handler has come between an end and its
 	 * note. So behind so many calls that ended before another one began there are no others. */
 	ENDED_BEFORE = 32,
 };
 
-struct long_calls {
-	_Atomic uint32_t next;          /* the number of the call that comes next */
-	struct fxt_long_call list[LONG_CALLS];
+/* The latest calls of a thread that runs coroutines. Those that took FXT_SWITCH_NS or longer are kept apart,
+ * because the others are many and would push them out. */
+struct recent_calls {
+	struct calls_ring {
+		_Atomic uint32_t next;  /* the number of the call that comes next */
+		struct fxt_call_time list[RECENT_CALLS];
+	} slow, quick;
 };
 
-/* Returns the calling thread's list, or NULL if it needs none: until it has made a long call on another stack
- * than its own. */
-static struct long_calls *calls_of(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns)
+/* Returns the calling thread's calls, or NULL if it needs none: until it has made a long call on another stack
+ * than its own. From then on none of its calls is usual, so all of them are looked at. */
+static struct recent_calls *calls_of(struct fxt_thread *thread, struct fxt_call_time time)
 {
 	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-	struct long_calls *calls = atomic_load_explicit(&thread->long_calls, memory_order_acquire);
+	struct recent_calls *calls = atomic_load_explicit(&thread->recent_calls, memory_order_acquire);
 	uint32_t none = 0;
 
-	if (calls || !fxt_has_handlers())
-		return calls;
-	if (fxt_on_own_stack(thread, here) ||
-	    (here >= thread->stack.alternate_low && here < thread->stack.alternate_high)) {
-		thread->last_long_call = (struct fxt_long_call){start_ns, end_ns};
-		return NULL;
+	if (!calls && fxt_has_handlers()) {
+		if (fxt_on_own_stack(thread, here) ||
+		    (here >= thread->stack.alternate_low && here < thread->stack.alternate_high)) {
+			thread->last_slow_call = time;
+			return NULL;
+		}
+		calls = fxt_lazy_table(&thread->recent_calls, sizeof(*calls));
+		/* A handler may have switched away when the table was made, and others have noted their
+		 * calls. */
+		if (calls && atomic_compare_exchange_strong_explicit(&calls->slow.next, &none, 1,
+								     memory_order_relaxed,
+								     memory_order_relaxed))
+			calls->slow.list[0] = thread->last_slow_call;
 	}
-	calls = fxt_lazy_table(&thread->long_calls, sizeof(*calls));
-	/* A handler may have switched away when the table was made, and others have noted their calls. */
-	if (calls && atomic_compare_exchange_strong_explicit(&calls->next, &none, 1, memory_order_relaxed,
-							     memory_order_relaxed))
-		calls->list[0] = thread->last_long_call;
+	if (calls)
+		thread->usual_ns = 0;
 	return calls;
 }
 
 /* Tells whether the second of two calls begins within the first one, or with it, and ends after it. A thread
  * begins two calls at one time only if a handler switched away from one of them when it had just read the
  * clock. Viewers drop one of two such slices. */
-static bool overlaps(uint64_t first_ns, uint64_t first_end_ns, uint64_t second_ns, uint64_t second_end_ns)
+static bool overlaps(struct fxt_call_time first, struct fxt_call_time second)
 {
-	return first_ns <= second_ns && second_ns < first_end_ns && first_end_ns < second_end_ns;
+	return first.start_ns <= second.start_ns && second.start_ns < first.end_ns &&
+	       first.end_ns < second.end_ns;
 }
 
-/* The call is noted before the others are looked at. If a handler comes in between, and goes on with another
+static bool overlap(struct fxt_call_time one, struct fxt_call_time other)
+{
+	return overlaps(one, other) || overlaps(other, one);
+}
+
+/* Tells whether two slices have a moment in common, and the first is not around the second one. */
+static bool disturbs(struct fxt_call_time one, struct fxt_call_time other)
+{
+	return one.start_ns < other.end_ns && one.end_ns > other.start_ns &&
+	       !(one.start_ns < other.start_ns && one.end_ns >= other.end_ns);
+}
+
+/* Returns whether one of the ring's calls, but for `own`, conflicts with what took that time. */
+static bool any(struct calls_ring *ring, const struct fxt_call_time *own, struct fxt_call_time time,
+		bool (*conflicts)(struct fxt_call_time, struct fxt_call_time))
+{
+	const uint32_t next = atomic_load_explicit(&ring->next, memory_order_relaxed);
+	const struct fxt_call_time *call;
+	unsigned i, ended_before = 0;
+
+	for (i = 1; i <= RECENT_CALLS && ended_before < ENDED_BEFORE; i++) {
+		call = &ring->list[(next - i) % RECENT_CALLS];
+		ended_before = call->end_ns <= time.start_ns ? ended_before + 1 : 0;
+		if (call != own && conflicts(*call, time))
+			return true;
+	}
+	return false;
+}
+
+/* Notes what took that time, and tells whether no noted call conflicts with it; if one does, it is forgotten.
+ * The call is noted before the others are looked at. If a handler comes in between, and goes on with another
  * call, one of the two finds the other. Each may have read its end before the other did. */
+static bool fits(struct recent_calls *calls, struct fxt_call_time time,
+		 bool (*conflicts)(struct fxt_call_time, struct fxt_call_time))
+{
+	struct calls_ring *ring = time.end_ns - time.start_ns < FXT_SWITCH_NS ? &calls->quick : &calls->slow;
+	struct fxt_call_time *own;
+
+	own = &ring->list[atomic_fetch_add_explicit(&ring->next, 1, memory_order_relaxed) % RECENT_CALLS];
+	*own = time;
+	atomic_signal_fence(memory_order_seq_cst);
+	if (!any(&calls->slow, own, time, conflicts) && !any(&calls->quick, own, time, conflicts))
+		return true;
+	own->start_ns = own->end_ns = 0;
+	return false;
+}
+
 bool fxt_call_nests(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns)
 {
-	struct long_calls *calls = calls_of(thread, start_ns, end_ns);
-	struct fxt_long_call *own, *call;
-	unsigned i, ended_before = 0;
-	uint32_t next;
+	const struct fxt_call_time time = {start_ns, end_ns};
+	struct recent_calls *calls = calls_of(thread, time);
 
-	if (!calls)
-		return true;
-	own = &calls->list[atomic_fetch_add_explicit(&calls->next, 1, memory_order_relaxed) % LONG_CALLS];
-	*own = (struct fxt_long_call){start_ns, end_ns};
-	atomic_signal_fence(memory_order_seq_cst);
-	next = atomic_load_explicit(&calls->next, memory_order_relaxed);
-	for (i = 1; i <= LONG_CALLS && ended_before < ENDED_BEFORE; i++) {
-		call = &calls->list[(next - i) % LONG_CALLS];
-		ended_before = call->end_ns <= start_ns ? ended_before + 1 : 0;
-		if (overlaps(call->start_ns, call->end_ns, start_ns, end_ns) ||
-		    overlaps(start_ns, end_ns, call->start_ns, call->end_ns)) {
-			own->start_ns = own->end_ns = 0;
-			return false;
-		}
-	}
-	return true;
+	return !calls || fits(calls, time, overlap);
+}
+
+bool fxt_call_is_alone(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns)
+{
+	struct recent_calls *calls = atomic_load_explicit(&thread->recent_calls, memory_order_acquire);
+
+	return !calls || fits(calls, (struct fxt_call_time){start_ns, end_ns}, disturbs);
 }
 
 /* -- Room ---------------------------------------------------------------------------------------- */
@@ -139,7 +183,8 @@ uint64_t *fxt_room_left(struct fxt_thread *thread, uint64_t start_ns, uint64_t e
 		start_ns = fxt_in_progress_start_in_child(thread, end_ns);
 	if (end_ns - start_ns < fxt_agent.config.threshold_ns[category])
 		return leave_out(thread, end_ns);
-	if (end_ns - start_ns >= FXT_SWITCH_NS && !fxt_call_nests(thread, start_ns, end_ns)) {
+	if ((end_ns - start_ns >= FXT_SWITCH_NS || thread->recent_calls) &&
+	    !fxt_call_nests(thread, start_ns, end_ns)) {
 		fxt_in_progress_settle(thread);
 		fxt_thread_dropped(thread, FXT_LOSS_SIGNALS);
 		fxt_deferred_after(thread, end_ns);

@@ -86,9 +86,21 @@ void fxt_parent_name(struct fxt_thread *thread, uint32_t pid, uint32_t tid)
 	ask("thread", tid);
 }
 
+static bool is_alone;
+static uint64_t alone_from, alone_to;
+
+bool fxt_call_is_alone(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns)
+{
+	EXPECT(thread == &part_thread);
+	alone_from = start_ns;
+	alone_to = end_ns;
+	return is_alone;
+}
+
 static void setup(void)
 {
 	part_setup();
+	is_alone = true;
 	*asked = 0;
 	released = 1;
 	has_cause = is_possible = true;
@@ -161,6 +173,12 @@ START_TEST(an_arrow_that_cannot_be_is_not_there)
 	EXPECT(strstr(part_said(), "slice agent:resumed @2002 -> 2003\n"));
 	fxt_flow_resume(&part_thread, 2100, 2102, causes, 1);
 	EXPECT(strstr(part_said(), "slice agent:resumed @2101 -> 2102\n"));
+	EXPECT(alone_from == 2101 && alone_to == 2102);
+	/* Another coroutine of the thread has made a call meanwhile: the arrow would end there. */
+	is_alone = false;
+	fxt_flow_resume(&part_thread, 2100, 2102, causes, 1);
+	SAID("");
+	is_alone = true;
 	/* One of the two is from before the run. */
 	may_be_from = 2001;
 	fxt_flow_resume(&part_thread, 2600, 3000, causes, 2);

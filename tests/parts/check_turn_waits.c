@@ -41,6 +41,12 @@ START_TEST(a_call_waits_for_room)
 	template.has_waited = true;
 	EXPECT(turn_to(0, 10, true));
 	ck_assert_str_eq(head(0), "thread 3 is 70/71\nslice agent:waiting for room @1001 -> 1001\n");
+	/* Another coroutine of the thread has waited meanwhile, and waits still. */
+	setup();
+	template.has_waited = true;
+	wait_nests = false;
+	EXPECT(turn_to(0, 10, true) && part.lost[FXT_LOSS_SIGNALS] == 1);
+	ck_assert_str_eq(head(0), "thread 3 is 70/71\n");
 	/* Chunks that others hold in the middle of a record may never come back. */
 	setup();
 	available = 0;

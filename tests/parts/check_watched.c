@@ -10,10 +10,11 @@
 #include "agent/emit/callers.h"
 #include "agent/emit/function.h"
 #include "agent/emit/in_progress.h"
+#include "apps/random.h"
 #include "part.h"
 #include "suite.h"
 
-enum { INDEX = FXT_STR_CALLS + 50, EXPLAIN = 1000, STACKS = 500, LONG_CALLS = 1024 };
+enum { INDEX = FXT_STR_CALLS + 50, EXPLAIN = 1000, STACKS = 500, RECENT_CALLS = 1024 };
 
 static bool is_wanted, is_moved;
 static unsigned settled, triggered, overtaken, frames_asked;
@@ -391,26 +392,26 @@ static bool nests(uint64_t start_ns, uint64_t end_ns)
 static void begin_list(void)
 {
 	fxt_handlers_begin();
-	EXPECT(nests(1, 2) && part_thread.long_calls);
+	EXPECT(nests(1, 2) && part_thread.recent_calls);
 }
 
 START_TEST(only_coroutines_have_a_list)
 {
 	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
 
-	EXPECT(nests(10, 20) && nests(15, 25) && !part_thread.long_calls);
+	EXPECT(nests(10, 20) && nests(15, 25) && !part_thread.recent_calls);
 	fxt_handlers_begin();
 	part_thread.stack.low = here - 10000;
 	part_thread.stack.high = here + 10000;
-	EXPECT(nests(10, 20) && nests(15, 25) && !part_thread.long_calls);
-	EXPECT(part_thread.last_long_call.start_ns == 15 && part_thread.last_long_call.end_ns == 25);
+	EXPECT(nests(10, 20) && nests(15, 25) && !part_thread.recent_calls);
+	EXPECT(part_thread.last_slow_call.start_ns == 15 && part_thread.last_slow_call.end_ns == 25);
 	part_thread.stack.low = here + 5000;
 	part_thread.stack.alternate_low = here - 10000;
 	part_thread.stack.alternate_high = here + 10000;
-	EXPECT(nests(16, 26) && !part_thread.long_calls);
+	EXPECT(nests(16, 26) && !part_thread.recent_calls);
 	part_thread.stack.alternate_high = here - 5000;
 	/* The last one that the thread had made is known. */
-	EXPECT(!nests(20, 30) && part_thread.long_calls);
+	EXPECT(!nests(20, 30) && part_thread.recent_calls);
 	EXPECT(nests(26, 30));
 }
 END_TEST
@@ -434,33 +435,89 @@ END_TEST
 /* As many calls are known as the list has places, unless so many in a row ended before. */
 START_TEST(old_calls_are_not_looked_for)
 {
+	const uint64_t ms = 1000 * 1000;
 	unsigned i;
 
 	begin_list();
-	EXPECT(nests(1000, 100000));
+	EXPECT(nests(1000 * ms, 100000 * ms));
 	for (i = 0; i < 31; i++)
-		EXPECT(nests(2000 + i * 10, 2005 + i * 10));
-	EXPECT(!nests(50000, 100001));
-	EXPECT(nests(2310, 2315));
-	EXPECT(nests(50000, 100001));
+		EXPECT(nests((2000 + i * 10) * ms, (2005 + i * 10) * ms));
+	EXPECT(!nests(50000 * ms, 100001 * ms));
+	EXPECT(nests(2310 * ms, 2315 * ms));
+	EXPECT(nests(50000 * ms, 100001 * ms));
 	/* One that ended later in between makes it look further. */
 	setup();
 	begin_list();
-	EXPECT(nests(1000, 100000));
+	EXPECT(nests(1000 * ms, 100000 * ms));
 	for (i = 0; i < 31; i++)
-		EXPECT(nests(2000 + i * 10, 2005 + i * 10));
-	EXPECT(nests(60000, 60001));
+		EXPECT(nests((2000 + i * 10) * ms, (2005 + i * 10) * ms));
+	EXPECT(nests(60000 * ms, 60001 * ms));
 	for (i = 0; i < 31; i++)
-		EXPECT(nests(3000 + i * 10, 3005 + i * 10));
-	EXPECT(!nests(50000, 100001));
+		EXPECT(nests((3000 + i * 10) * ms, (3005 + i * 10) * ms));
+	EXPECT(!nests(50000 * ms, 100001 * ms));
 	/* The list is a ring. */
 	setup();
 	begin_list();
 	EXPECT(nests(1000, 100000));
-	for (i = 0; i < LONG_CALLS - 2; i++)
-		EXPECT(nests(60000 - i, 60001 + i));
+	for (i = 0; i < RECENT_CALLS - 2; i++)
+		EXPECT(nests(60000 - i, 60000 + FXT_SWITCH_NS + i));
 	EXPECT(!nests(50000, 100001));
 	EXPECT(nests(50000, 100001));
+	/* Short calls do not push long ones out. */
+	setup();
+	begin_list();
+	EXPECT(nests(1000, 100000));
+	for (i = 0; i < RECENT_CALLS; i++)
+		EXPECT(nests(60000 - i, 60001 + i));
+	EXPECT(!nests(50000, 100001));
+}
+END_TEST
+
+/* Draws calls of a few coroutines and compares with all pairs of those that were found to nest. */
+START_TEST(short_calls_are_compared_too)
+{
+	enum { CALLS = 200, UNTIL = 20000 };
+	static struct fxt_call_time noted[CALLS];
+	unsigned i, k, count = 0, bad = 0;
+	uint64_t start_ns, end_ns;
+	bool right, alone;
+
+	random_seed(0);
+	begin_list();
+	for (i = 0; i < CALLS; i++) {
+		end_ns = UNTIL + i * 100 + random_below(100);
+		start_ns = end_ns - 1 - random_below(random_below(4) ? 300 : UNTIL / 2);
+		alone = !random_below(4);
+		for (right = true, k = 0; k < count; k++) {
+			const struct fxt_call_time *other = noted + k;
+			bool apart = other->end_ns <= start_ns || other->start_ns >= end_ns;
+			bool within = other->start_ns < start_ns && end_ns <= other->end_ns;
+			bool around = start_ns < other->start_ns && other->end_ns <= end_ns;
+
+			right &= apart || within || (around && !alone) ||
+				 (!alone && other->start_ns == start_ns && other->end_ns == end_ns);
+		}
+		ck_assert_msg((alone ? fxt_call_is_alone : fxt_call_nests)(&part_thread, start_ns, end_ns) ==
+				      right, "call %u from %llu to %llu", i, (unsigned long long)start_ns,
+			      (unsigned long long)end_ns);
+		if (right)
+			noted[count++] = (struct fxt_call_time){start_ns, end_ns};
+		bad += !right;
+	}
+	EXPECT(count > 5 && bad > 5);
+}
+END_TEST
+
+START_TEST(nothing_is_alone_beside_what_is_within)
+{
+	EXPECT(fxt_call_is_alone(&part_thread, 10, 20) && !part_thread.recent_calls);
+	begin_list();
+	EXPECT(nests(1000, 2000) && fxt_call_is_alone(&part_thread, 1999, 2000));
+	EXPECT(!fxt_call_is_alone(&part_thread, 1998, 2000) && !fxt_call_is_alone(&part_thread, 900, 2100));
+	EXPECT(!fxt_call_is_alone(&part_thread, 900, 1001) && !fxt_call_is_alone(&part_thread, 1500, 2001));
+	EXPECT(fxt_call_is_alone(&part_thread, 2000, 2001) && fxt_call_is_alone(&part_thread, 900, 1000));
+	/* It is noted, and what ends later has to nest with it. */
+	EXPECT(!nests(950, 1200));
 }
 END_TEST
 
@@ -476,11 +533,13 @@ START_TEST(what_does_not_nest_is_lost)
 	EXPECT(!call(FXT_SWITCH_NS, names) && part.lost[FXT_LOSS_SIGNALS] == 1 && settled == 1 &&
 	       part.deferred == 1);
 	SAID("");
-	/* Short calls are not looked at, and long ones that nest are written. */
-	part_thread.last_ns = 8000;
-	EXPECT(call(FXT_SWITCH_NS - 1, names));
+	/* None is usual from now on, so short ones come here too. */
+	EXPECT(!part_thread.usual_ns);
+	part_thread.last_ns = 8999;
+	EXPECT(!call(2, names) && part.lost[FXT_LOSS_SIGNALS] == 2);
 	part_thread.last_ns = 9000;
-	EXPECT(call(FXT_SWITCH_NS, names) && part.lost[FXT_LOSS_SIGNALS] == 1);
+	EXPECT(call(2, names));
+	EXPECT(call(FXT_SWITCH_NS, names) && part.lost[FXT_LOSS_SIGNALS] == 2);
 }
 END_TEST
 
@@ -498,6 +557,8 @@ int main(void)
 	tcase_add_test(watched, a_call_meets_a_trigger);
 	tcase_add_checked_fixture(nesting, setup, NULL);
 	tcase_add_test(nesting, only_coroutines_have_a_list);
+	tcase_add_test(nesting, short_calls_are_compared_too);
+	tcase_add_test(nesting, nothing_is_alone_beside_what_is_within);
 	tcase_add_test(nesting, calls_overlap_or_nest);
 	tcase_add_test(nesting, old_calls_are_not_looked_for);
 	tcase_add_test(nesting, what_does_not_nest_is_lost);

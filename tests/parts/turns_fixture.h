@@ -203,6 +203,14 @@ void fxt_in_progress_settle(struct fxt_thread *thread)
 	settled++;
 }
 
+static bool wait_nests;
+
+bool fxt_call_nests(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns)
+{
+	EXPECT(thread == &part_thread && start_ns <= end_ns && end_ns == thread->last_ns);
+	return wait_nests;
+}
+
 static uint64_t dropped, dropped_ns;
 
 static inline void setup(void)
@@ -222,7 +230,7 @@ static inline void setup(void)
 	next = ready_asked = pauses = sleeps = settled = full_of_others = kept_out = 0;
 	available = CHUNKS;
 	failure = 0;
-	is_ready = true;
+	is_ready = wait_nests = true;
 	plenty = has_rest = is_saving = false;
 	window_words = 0;
 	while_sleeping = while_taking = while_ending = NULL;
