@@ -16,13 +16,14 @@ uint64_t fxt_buffer_durable_bytes(const struct fxt_buffer_config *config)
 }
 
 /* Returns how many chunks threads may hold before they share them. In a ring it is as many as there can be,
- * because the last events of a thread stay while it holds their chunk. */
+ * because the last events of a thread stay while it holds their chunk: the others are enough for the threads
+ * that are busy. */
 static uint32_t plenty(const struct fxt_buffer *buffer)
 {
 	enum { USUAL = 32 };
 
 	if (buffer->mode == FXT_CIRCULAR)
-		return buffer->limit / 2;
+		return buffer->limit - buffer->limit / 4;
 	return buffer->limit / 4 < USUAL ? buffer->limit / 4 : USUAL;
 }
 

@@ -216,7 +216,9 @@ static void look_for_offers(const struct fxt_thread *self, uint64_t before_ns, u
 	settle_offers();
 }
 
-/* Takes one of the chunks in the list, and sets *last_ns to the time of its last event. */
+/* Takes one of the chunks in the list, and sets *last_ns to the time of its last event. The chunk that its
+ * thread had filled before is given back at once, so that a ring overwrites it before the one that is taken:
+ * otherwise the thread's events would have a gap. */
 static bool take_offer(const struct fxt_thread *self, struct fxt_chunk *rest, uint64_t *last_ns)
 {
 	while (offers.count) {
@@ -235,8 +237,10 @@ static bool take_offer(const struct fxt_thread *self, struct fxt_chunk *rest, ui
 					   .events = lane->events,
 					   .is_copied = lane->line_mask};
 		if (atomic_compare_exchange_strong_explicit(&offer->lane->hold, &hold, 0,
-							    memory_order_acq_rel, memory_order_relaxed))
+							    memory_order_acq_rel, memory_order_relaxed)) {
+			fxt_lane_give_back_full(&offer->thread->full[lane - offer->thread->lanes]);
 			return true;
+		}
 	}
 	return false;
 }

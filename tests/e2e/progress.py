@@ -87,8 +87,9 @@ def check(path, *how):
 
 
 def steps(path):
-    """Returns the numbered calls of each thread, and how many records are counted as lost."""
-    found, dropped = collections.defaultdict(list), {}
+    """Returns the numbered calls of each thread, and how many records are counted as lost, and as
+    overwritten."""
+    found, dropped, overwritten = collections.defaultdict(list), {}, {}
     with subprocess.Popen([FXT, "dump", "--json", path], stdout=subprocess.PIPE) as dump:
         for line in dump.stdout:
             record = json.loads(line)
@@ -98,18 +99,22 @@ def steps(path):
                 found[record["pid"], record["tid"]].append(record["args"]["length"])
             elif record["type"] == "counter" and record["name"].startswith("dropped"):
                 dropped[record["name"], record.get("id")] = record["args"]["records"]
+            elif record["type"] == "counter" and record["name"] == "overwritten":
+                overwritten[record.get("id")] = max(overwritten.get(record.get("id"), 0),
+                                                    record["args"]["records"])
     if dump.returncode:
         fail(f"{path}: fxt dump failed")
     # Chunks do not lie in the file in the order of time.
-    return {thread: sorted(calls) for thread, calls in found.items()}, sum(dropped.values())
+    return ({thread: sorted(calls) for thread, calls in found.items()}, sum(dropped.values()),
+            sum(overwritten.values()))
 
 
 def compare(what, path, last, mode, every, drops=False):
     """Compares the calls in a file with those that its threads have reported. With `drops` calls in between
-    may have found no room."""
-    found, dropped = steps(path)
+    may have found no room, or were overwritten."""
+    found, dropped, overwritten = steps(path)
     if mode == "circular":
-        dropped = 0
+        dropped = overwritten if drops else 0
     missing = 0
     for thread, told in last.items():
         calls = found.get(thread, [])
@@ -127,7 +132,7 @@ def compare(what, path, last, mode, every, drops=False):
         if end > told + every:
             fail(f"{what}: thread {thread} had come to {told}, and the trace has {end}")
     if missing > dropped:
-        fail(f"{what}: {missing} calls that were told of are not there, {dropped} records were dropped")
+        fail(f"{what}: {missing} calls that were told of are not there, {dropped} records were lost")
 
 
 def plan_of(rounds):
@@ -140,10 +145,13 @@ def plan_of(rounds):
 def kill(rounds):
     files = 0
     for i, mode, threads, children in plan_of(rounds):
-        # A ring has to hold a chunk of 32 KiB for each thread, so that each one's last call is there.
-        program = Program(threads, 16, children, FXT_BUFFERING_MODE=mode, FXT_BUFFER_SIZE_MB="4",
+        # Where no more threads than three quarters of a ring's chunks of 32 KiB have one, each one's last
+        # call is there, and all before it that are there are in one piece. A ring of 2 MiB has room for 40 threads.
+        size = random.choice((2, 4, 8)) if mode == "circular" else 4
+        shares = mode == "circular" and threads > 20 * size
+        program = Program(threads, 16, children, FXT_BUFFERING_MODE=mode, FXT_BUFFER_SIZE_MB=str(size),
                           FXT_MAX_SIZE_MB="64")
-        what = (f"round {i}, {mode}, {threads} threads, {children} children, "
+        what = (f"round {i}, {mode}, {size} MB, {threads} threads, {children} children, "
                 f"the program's FXT_SEED={program.seed}")
         program.read_reports(random.randrange(20000))
         program.kill()
@@ -155,7 +163,7 @@ def kill(rounds):
             if not os.path.exists(path):
                 fail(f"{what}: process {pid} has told of calls and has no trace")
             elif check(path, *["--ring"] * (mode == "circular")):
-                compare(what, path, last, mode, program.every)
+                compare(what, path, last, mode, program.every, shares)
         for path in os.listdir("trace"):
             files += 1
             if int(path.split(".")[0]) not in told:
@@ -233,7 +241,7 @@ def packets(switches):
             fail(f"manager.py, {mode}: {said}")
         if not check("packets.fxt", *["--ring"] * (mode == "circular")):
             continue
-        found, dropped = steps("packets.fxt")
+        found, dropped, _ = steps("packets.fxt")
         for thread, calls in found.items():
             if calls != list(range(calls[0], calls[0] + len(calls))):
                 fail(f"packets, {mode}: thread {thread}: calls are missing in between, "
@@ -266,7 +274,7 @@ def ring(seconds):
         snapshots += 1
         if snapshots <= 3 or time.monotonic() - started >= seconds:
             if check(saved, "--ring"):
-                found, _ = steps(saved)
+                found, *_ = steps(saved)
                 for thread, call in told.items():
                     calls = found.get(thread, [0])
                     if calls[-1] < call or calls != list(range(calls[0], calls[0] + len(calls))):
@@ -286,7 +294,7 @@ def ring(seconds):
     saved = f"trace/{pid}.snapshot.{snapshots}.fxt"
     for file in (saved, path):
         check(file, "--ring")
-        found, _ = steps(file)
+        found, *_ = steps(file)
         for thread, call in program.final.items():
             if found.get(thread, [0])[-1] != call:
                 fail(f"{file}: the last call of {thread} is {found.get(thread, [0])[-1]}, not {call}")

@@ -359,7 +359,7 @@ START_TEST(rests)
 		}
 		before_ns = random_below(8) ? now_ns - FXT_IDLE_NS : UINT64_MAX;
 		barrier_result = random_below(20) ? 0 : -EPERM;
-		finished = barriers = 0;
+		finished = barriers = given = 0;
 		for (i = 0; i < THREADS; i++)
 			for (lane = 0; lane < FXT_LANES; lane++)
 				candidates += i != self && threads[i]->lanes[lane].hold &&
@@ -379,6 +379,9 @@ START_TEST(rests)
 		EXPECT(rest.is_copied == (threads[i]->lanes[lane].line_mask != 0));
 		EXPECT(!threads[i]->lanes[lane].hold);
 		EXPECT(threads[self]->is_holder);
+		/* So is the full chunk that its thread had before, and no other. */
+		ck_assert_uint_eq(given, 1 + finished);
+		ck_assert_ptr_eq(given_back, &threads[i]->full[lane]);
 		/* One that was too small is given back, with what it has. */
 		if (finished) {
 			i = finished_number / FXT_LANES;
