@@ -246,7 +246,7 @@ struct fxt_thread {
 
 	struct fxt_thread_filtered filtered;    /* instrumented functions that are left out: filtered.h */
 
-	/* the latest calls, and the last that took FXT_SWITCH_NS or longer before these were kept: watched.c */
+	/* the latest calls, and the last slow one before these were kept: watched.c */
 	_Atomic(void *) recent_calls;
 	struct fxt_call_time {
 		uint64_t start_ns, end_ns;

@@ -59,8 +59,8 @@ struct recent_calls {
 	} slow, quick;
 };
 
-/* Returns the calling thread's calls, or NULL if it needs none: until it has made a long call on another stack
- * than its own. From then on none of its calls is usual, so all of them are looked at. */
+/* Returns the calling thread's calls, or NULL if it needs none: until it has made a slow call on another
+ * stack than its own. From then on none of its calls is usual, so all of them are looked at. */
 static struct recent_calls *calls_of(struct fxt_thread *thread, struct fxt_call_time time)
 {
 	uintptr_t here = (uintptr_t)__builtin_frame_address(0);

@@ -146,7 +146,8 @@ def kill(rounds):
     files = 0
     for i, mode, threads, children in plan_of(rounds):
         # Where no more threads than three quarters of a ring's chunks of 32 KiB have one, each one's last
-        # call is there, and all before it that are there are in one piece. A ring of 2 MiB has room for 40 threads.
+        # call is there, and all before it that are there are in one piece. A ring of 2 MiB has room for 40
+        # threads.
         size = random.choice((2, 4, 8)) if mode == "circular" else 4
         shares = mode == "circular" and threads > 20 * size
         program = Program(threads, 16, children, FXT_BUFFERING_MODE=mode, FXT_BUFFER_SIZE_MB=str(size),
