@@ -25,7 +25,6 @@ static void find_plain(struct fxt_event_facts *facts, struct fxt_report *report,
 	facts->is_semaphore = fxt_argument(rec, "sem");
 	facts->is_lock = fxt_text_is(&rec->category, "pthread") &&
 			 fxt_lock_orders_want(&report->lock_orders, report->r, rec);
-	facts->may_say_no_wait = fxt_may_say_no_wait(rec);
 }
 
 static void find(struct fxt_event_facts *facts, struct fxt_report *report, const struct fxt_record *rec)
@@ -34,8 +33,10 @@ static void find(struct fxt_event_facts *facts, struct fxt_report *report, const
 
 	*facts = (struct fxt_event_facts){.is_known = true};
 	/* Other events have no role, and their names may be many. */
-	if (is_complete)
+	if (is_complete) {
 		facts->role = fxt_role_of(&report->roles, report->r, rec);
+		facts->may_say_no_wait = fxt_may_say_no_wait(rec);
+	}
 	facts->is_chosen = fxt_report_wants(report, &rec->category);
 	facts->is_replayed = facts->role && facts->role->family != FXT_FAMILY_WAIT &&
 			     (changes_descriptors(facts->role) || facts->is_chosen);

@@ -14,10 +14,10 @@ struct fxt_event_facts {
 	bool is_chosen;                 /* the user wants to be told of its category */
 	const struct fxt_role *role;    /* of a finished call; NULL: nothing is known of it, or it is none */
 	bool is_replayed;               /* by its role the pass in the order of time takes it */
+	bool may_say_no_wait;           /* fxt_may_say_no_wait() */
 	/* The rest is about those that are plain. It has this argument, or may be about this: */
 	bool has_stack, has_errno, has_at;
 	bool is_io, is_mapping, is_semaphore, is_lock, is_process;
-	bool may_say_no_wait;           /* fxt_may_say_no_wait() */
 	/* The places of its sums in the sections on calls and on repeated calls, from 1 up; 0: not known. */
 	uint32_t call, repeated;
 };

@@ -76,7 +76,6 @@ static bool may_end(void *context, const struct fxt_reader *r, uint64_t offset, 
 	uint64_t start_ns, end_ns;
 
 	(void)context;
-
 	return !fxt_reader_slice_at(r, offset, p, &start_ns, &end_ns) ||
 	       end_ns < start_ns || end_ns - start_ns >= FXT_STANDING_LEAST_NS;
 }
