@@ -5,6 +5,8 @@
 
 #include "event_facts.h"
 
+#include <string.h>
+
 #include "report.h"
 #include "tools/common/message.h"
 
@@ -21,6 +23,10 @@ static void find_plain(struct fxt_event_facts *facts, struct fxt_report *report,
 	facts->has_at = fxt_argument(rec, "at");
 	facts->is_io = fxt_text_is(&rec->category, "io");
 	facts->is_process = fxt_text_is(&rec->category, "process");
+	facts->is_function = fxt_text_is(&rec->category, "function");
+	facts->is_heap = fxt_text_is(&rec->category, "malloc");
+	facts->is_join = facts->role && facts->role->family == FXT_FAMILY_WAIT &&
+			 strcmp(facts->role->kind, "join") == 0;
 	facts->is_mapping = fxt_text_is(&rec->name, "mmap");
 	facts->is_semaphore = fxt_argument(rec, "sem");
 	facts->is_lock = fxt_text_is(&rec->category, "pthread") &&
