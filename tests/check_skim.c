@@ -310,6 +310,45 @@ static void expect_same(const struct fxt_record *a, const struct fxt_record *b, 
 		      a->offset);
 }
 
+/* The first event of each kind that the quick reader has told of in this round. */
+enum { MOST_KINDS = 4096 };
+static struct fxt_record *first_of[MOST_KINDS + 1];
+static unsigned events_of_kinds;
+
+static void forget_kinds(void)
+{
+	for (size_t i = 0; i <= MOST_KINDS; i++) {
+		free(first_of[i]);
+		first_of[i] = NULL;
+	}
+}
+
+/* Fails if an event has the number of a kind and is not of it. */
+static void expect_kind(const struct fxt_record *rec, uint64_t seed)
+{
+	const struct fxt_record *first;
+	bool same;
+
+	if (rec->type != FXT_RECORD_EVENT || !rec->known || !rec->kind)
+		return;
+	ck_assert_uint_le(rec->kind, MOST_KINDS);
+	events_of_kinds++;
+	if (!first_of[rec->kind]) {
+		first_of[rec->kind] = malloc(sizeof(*rec));
+		ck_assert_ptr_nonnull(first_of[rec->kind]);
+		fxt_record_copy(first_of[rec->kind], rec);
+		return;
+	}
+	first = first_of[rec->kind];
+	same = first->subtype == rec->subtype && first->arg_count == rec->arg_count &&
+	       is_same_text(&first->category, &rec->category) && is_same_text(&first->name, &rec->name);
+	for (unsigned i = 0; same && i < rec->arg_count; i++)
+		same = first->args[i].type == rec->args[i].type &&
+		       is_same_text(&first->args[i].name, &rec->args[i].name);
+	ck_assert_msg(same, "state %#" PRIx64 ": the event at byte %" PRIu64 " is not of kind %" PRIu32, seed,
+		      rec->offset, rec->kind);
+}
+
 /* Makes the reader read the next event at length. */
 static void forget_forms(struct fxt_reader *r)
 {
@@ -340,6 +379,7 @@ static void read_again(struct fxt_reader *quick, struct fxt_reader *slow, uint64
 		forget_forms(slow);
 		ck_assert(is_event && fxt_reader_event_at(slow, at[n], slow->providers[provider[n]], &b));
 		expect_same(&a, &b, seed);
+		expect_kind(&a, seed);
 	}
 }
 
@@ -392,6 +432,7 @@ START_TEST(reads_a_form_as_its_events)
 			forget_forms(&slow);
 			ck_assert(fxt_reader_next(&slow, &b));
 			expect_same(&a, &b, seed);
+			expect_kind(&a, seed);
 			known += quick.forms != NULL;
 		}
 		ck_assert(!fxt_reader_next(&slow, &b) && quick.stop == slow.stop);
@@ -400,8 +441,9 @@ START_TEST(reads_a_form_as_its_events)
 		read_again(&quick, &slow, seed);
 		fxt_reader_free(&quick);
 		fxt_reader_free(&slow);
+		forget_kinds();
 	}
-	ck_assert(known);
+	ck_assert(known && events_of_kinds);
 }
 END_TEST
 

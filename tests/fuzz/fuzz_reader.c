@@ -61,7 +61,7 @@ static void report(const uint8_t *data, size_t size, struct fxt_report_options o
 	fxt_findings_make(&findings, &p, 0);
 	fxt_findings_print_report(&findings, &p, nowhere());
 	fxt_findings_json_report(&findings, &p, nowhere());
-	free(fxt_findings_explain(&findings, &p, "F1", nowhere()));
+	free(fxt_findings_explain(&findings, &p, "F1", "fuzz", nowhere()));
 	fxt_findings_free(&findings);
 	fxt_stacks_make(&stacks, &p.processor, &r);
 	fxt_stacks_print_folded(&stacks, nowhere());

@@ -76,11 +76,15 @@ static void make_room(struct fxt_map *m)
 
 struct fxt_slot *fxt_map_put(struct fxt_map *m, uint64_t a, uint64_t b, bool *fresh)
 {
-	struct fxt_slot *s = fxt_map_find(m, a, b);
+	struct fxt_slot *s = m->last < m->count ? &m->slots[m->last] : NULL;
 
+	if (!s || !s->used || s->a != a || s->b != b)
+		s = fxt_map_find(m, a, b);
 	*fresh = !s;
-	if (s)
+	if (s) {
+		m->last = (size_t)(s - m->slots);
 		return s;
+	}
 	if (m->count == m->capacity)
 		make_room(m);
 	s = &m->slots[m->count++];

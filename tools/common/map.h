@@ -29,6 +29,9 @@ struct fxt_map {
 	struct fxt_slot *slots;
 	size_t count, capacity;         /* of the slots, including removed ones */
 	size_t used;                    /* slots that were not removed */
+	/* the place of the slot that was put last and was there: events of one process often follow each
+	 * other */
+	size_t last;
 	uint32_t *index;                /* numbers of slots, from 1 up; 0: none */
 	size_t index_capacity;          /* a power of two, or 0 */
 };

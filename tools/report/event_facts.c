@@ -5,6 +5,8 @@
 
 #include "event_facts.h"
 
+#include <string.h>
+
 #include "report.h"
 #include "tools/common/message.h"
 
@@ -21,11 +23,14 @@ static void find_plain(struct fxt_event_facts *facts, struct fxt_report *report,
 	facts->has_at = fxt_argument(rec, "at");
 	facts->is_io = fxt_text_is(&rec->category, "io");
 	facts->is_process = fxt_text_is(&rec->category, "process");
+	facts->is_function = fxt_text_is(&rec->category, "function");
+	facts->is_heap = fxt_text_is(&rec->category, "malloc");
+	facts->is_join = facts->role && facts->role->family == FXT_FAMILY_WAIT &&
+			 strcmp(facts->role->kind, "join") == 0;
 	facts->is_mapping = fxt_text_is(&rec->name, "mmap");
 	facts->is_semaphore = fxt_argument(rec, "sem");
 	facts->is_lock = fxt_text_is(&rec->category, "pthread") &&
 			 fxt_lock_orders_want(&report->lock_orders, report->r, rec);
-	facts->may_say_no_wait = fxt_may_say_no_wait(rec);
 }
 
 static void find(struct fxt_event_facts *facts, struct fxt_report *report, const struct fxt_record *rec)
@@ -34,8 +39,10 @@ static void find(struct fxt_event_facts *facts, struct fxt_report *report, const
 
 	*facts = (struct fxt_event_facts){.is_known = true};
 	/* Other events have no role, and their names may be many. */
-	if (is_complete)
+	if (is_complete) {
 		facts->role = fxt_role_of(&report->roles, report->r, rec);
+		facts->may_say_no_wait = fxt_may_say_no_wait(rec);
+	}
 	facts->is_chosen = fxt_report_wants(report, &rec->category);
 	facts->is_replayed = facts->role && facts->role->family != FXT_FAMILY_WAIT &&
 			     (changes_descriptors(facts->role) || facts->is_chosen);

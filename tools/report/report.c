@@ -31,42 +31,51 @@ static bool is_call(const struct fxt_record *rec)
 	       !fxt_tells_unlocked(rec) && !fxt_tells_blocked(rec);
 }
 
-/* The key of the third pass (fxt_order_key), which takes flows and the calls that they may end in, in the
- * order of ends. A flow's begin has to come before its end, but need not come at its time. The thread that
- * waited writes most begins, right before the end and with a time before the wait; by its own time each
- * would begin a run of its own. Instrumented functions are left out, because they hold waits but wait for
- * nothing themselves. */
-static bool end_of(void *context, const struct fxt_record *rec, uint64_t *key_ns)
+static uint64_t duration_of(const struct fxt_record *rec)
 {
-	struct fxt_report *report = context;
+	return fxt_ns(rec->provider, rec->extra) - fxt_ns(rec->provider, rec->ticks);
+}
 
-	if (!rec->known || rec->damaged)
-		return false;
+/* Returns whether the third pass takes the finished call. Instrumented functions are left out, because they
+ * hold waits but wait for nothing themselves. */
+static bool is_long(const struct fxt_record *rec, const struct fxt_event_facts *facts)
+{
+	return rec->extra >= rec->ticks && duration_of(rec) >= FXT_STANDING_LEAST_NS && facts->is_chosen &&
+	       !facts->is_function && !facts->is_heap;
+}
+
+/* The key of the third pass, which takes flows and the calls that they may end in, in the order of ends. A
+ * flow's begin has to come before its end, but need not come at its time. The thread that waited writes most
+ * begins, right before the end and with a time before the wait; by its own time each would begin a run of
+ * its own. */
+static bool end_with(struct fxt_report *report, const struct fxt_record *rec,
+		     const struct fxt_event_facts *facts, uint64_t *key_ns)
+{
+	if (facts->is_plain) {
+		*key_ns = fxt_ns(rec->provider, rec->extra);
+		return is_long(rec, facts);
+	}
 	if (fxt_tells_room(rec)) {
 		*key_ns = fxt_ns(rec->provider, rec->extra);
 		return true;
 	}
+	*key_ns = fxt_ns(rec->provider, rec->ticks);
 	if (fxt_text_is(&rec->category, "agent")) {
-		*key_ns = fxt_ns(rec->provider, rec->ticks);
 		if (rec->subtype == FXT_EVENT_FLOW_BEGIN)
 			*key_ns = FXT_ORDER_WITH_LAST;
 		return rec->subtype == FXT_EVENT_FLOW_BEGIN || rec->subtype == FXT_EVENT_FLOW_END;
 	}
-	if (fxt_tells_unlocked(rec)) {
-		*key_ns = fxt_ns(rec->provider, rec->ticks);
+	if (fxt_tells_unlocked(rec))
 		return is_chosen(report, rec);
-	}
-	if (fxt_is_cut_by_exec(rec)) {
-		*key_ns = fxt_ns(rec->provider, rec->ticks);
-		return fxt_map_find(&report->cut, rec->offset, 0);
-	}
-	if (rec->subtype != FXT_EVENT_DURATION_COMPLETE || rec->extra < rec->ticks ||
-	    fxt_ns(rec->provider, rec->extra) - fxt_ns(rec->provider, rec->ticks) < FXT_STANDING_LEAST_NS ||
-	    fxt_text_is(&rec->category, "function") || fxt_text_is(&rec->category, "malloc") ||
-	    !is_chosen(report, rec))
-		return false;
-	*key_ns = fxt_ns(rec->provider, rec->extra);
-	return true;
+	return fxt_is_cut_by_exec(rec) && fxt_map_find(&report->cut, rec->offset, 0);
+}
+
+/* The same as an order asks for it (fxt_order_key). */
+static bool end_of(void *context, const struct fxt_record *rec, uint64_t *key_ns)
+{
+	struct fxt_report *report = context;
+
+	return rec->known && !rec->damaged && end_with(report, rec, fxt_facts_find(report, rec), key_ns);
 }
 
 /* Refuses short calls without decoding them, because most calls are short. It takes the last word for the
@@ -76,7 +85,6 @@ static bool may_end(void *context, const struct fxt_reader *r, uint64_t offset, 
 	uint64_t start_ns, end_ns;
 
 	(void)context;
-
 	return !fxt_reader_slice_at(r, offset, p, &start_ns, &end_ns) ||
 	       end_ns < start_ns || end_ns - start_ns >= FXT_STANDING_LEAST_NS;
 }
@@ -91,15 +99,14 @@ static bool key_with(struct fxt_report *report, const struct fxt_record *rec,
 
 	if (fxt_is_never_replayed(facts))
 		return false;
-	if (fxt_fd_images_want(&report->files.images, rec, key_ns))
-		return true;
-	if (fxt_gap_ends(rec)) {
+	if (!fxt_is_replayed_by_role(facts)) {
+		if (fxt_fd_images_want(&report->files.images, rec, key_ns))
+			return true;
 		*key_ns = fxt_ns(rec->provider, rec->ticks);
-		return true;
-	}
-	if (fxt_heap_stacks_want(rec)) {
-		*key_ns = fxt_ns(rec->provider, rec->ticks);
-		return is_chosen(report, rec);
+		if (fxt_gap_ends(rec))
+			return true;
+		if (fxt_heap_stacks_want(rec))
+			return is_chosen(report, rec);
 	}
 	if (!facts->is_replayed || rec->extra < rec->ticks)
 		return false;
@@ -159,7 +166,7 @@ static void take_duration(struct fxt_report *report, const struct fxt_record *re
 				   fxt_call_key(fxt_symbol(report->r, &rec->category),
 						fxt_symbol(report->r, &rec->name)), stack, duration_ns);
 	}
-	if (fxt_text_is(&rec->category, "function"))
+	if (facts->is_function)
 		report->has_functions = true;
 	else if (!role || (role->family != FXT_FAMILY_WAIT && role->effect < FXT_EFFECT_READ))
 		report->elsewhere_ns += duration_ns;
@@ -178,7 +185,7 @@ static void take_duration(struct fxt_report *report, const struct fxt_record *re
 static void take_call(struct fxt_report *report, const struct fxt_record *rec, struct fxt_event_facts *facts,
 		      bool later)
 {
-	uint64_t duration_ns = fxt_ns(rec->provider, rec->extra) - fxt_ns(rec->provider, rec->ticks);
+	uint64_t duration_ns = duration_of(rec);
 	const struct fxt_role *role = facts->role;
 	uint32_t stack = FXT_NO_FRAME;
 
@@ -200,7 +207,7 @@ static void take_call(struct fxt_report *report, const struct fxt_record *rec, s
 		fxt_timeouts_take(&report->timeouts, report->r, rec, role, stack);
 	if (facts->is_lock)
 		fxt_lock_orders_take(&report->lock_orders, report->r, rec);
-	if (role && role->family == FXT_FAMILY_WAIT && strcmp(role->kind, "join") == 0)
+	if (facts->is_join)
 		fxt_critical_join(&report->critical, report->r, rec);
 	if (!later)
 		take_duration(report, rec, facts, duration_ns);
@@ -240,7 +247,7 @@ static void take_event(struct fxt_report *report, const struct fxt_record *rec)
 		fxt_unseen_take(&report->unseen, report->r, rec);
 	if (!facts->is_plain || facts->is_mapping)
 		fxt_standstill_take(&report->standstill, rec);
-	later = end_of(report, rec, &key_ns);
+	later = end_with(report, rec, facts, &key_ns);
 	if (later)
 		fxt_order_add(&report->ends, rec, key_ns);
 	if (key_with(report, rec, facts, &key_ns))
@@ -414,6 +421,26 @@ static void forget_until(struct fxt_report *report, uint64_t ns)
 	}
 }
 
+/* Takes what the second pass takes for another reason than the role of a call. Returns false if it is none of
+ * that. */
+static bool take_unlike_calls(struct fxt_report *report, const struct fxt_record *rec)
+{
+	uint64_t key_ns;
+
+	if (fxt_fd_images_want(&report->files.images, rec, &key_ns)) {
+		fxt_fd_images_take(&report->files.images, report->r, rec);
+	} else if (fxt_heap_stacks_want(rec)) {
+		fxt_heap_stacks_life(&report->heap_stacks, report->r, &report->who->stacks, rec);
+		fxt_crashes_life(&report->crashes, report->r, &report->who->stacks, rec);
+	} else if (fxt_gap_ends(rec)) {
+		fxt_heaps_forget(&report->heaps, report->r, rec);
+		fxt_file_table_forget(&report->files, report->r, rec);
+	} else {
+		return false;
+	}
+	return true;
+}
+
 static void replay(struct fxt_report *report)
 {
 	struct fxt_record rec, begin;
@@ -429,15 +456,9 @@ static void replay(struct fxt_report *report)
 		forget_until(report, key_ns);
 		while (fxt_fd_lives_next(&report->files.lives, report->r, key_ns, &begin))
 			fxt_file_table_begin(&report->files, report->r, &begin);
-		if (fxt_fd_images_want(&report->files.images, &rec, &key_ns)) {
-			fxt_fd_images_take(&report->files.images, report->r, &rec);
-		} else if (fxt_heap_stacks_want(&rec)) {
-			fxt_heap_stacks_life(&report->heap_stacks, report->r, &report->who->stacks, &rec);
-			fxt_crashes_life(&report->crashes, report->r, &report->who->stacks, &rec);
-		} else if (fxt_gap_ends(&rec)) {
-			fxt_heaps_forget(&report->heaps, report->r, &rec);
-			fxt_file_table_forget(&report->files, report->r, &rec);
-		} else if (role->family == FXT_FAMILY_HEAP) {
+		if (!fxt_is_replayed_by_role(facts) && take_unlike_calls(report, &rec))
+			continue;
+		if (role->family == FXT_FAMILY_HEAP) {
 			fxt_heaps_take(&report->heaps, report->r, &rec, role);
 		} else {
 			take_descriptors(report, &rec, role);

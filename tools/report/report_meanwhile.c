@@ -18,7 +18,8 @@ struct search {
 	size_t count;
 	size_t *first; /* by thread: its first place in `list`; `count`: none */
 	size_t threads;
-	uint64_t from_ns, to_ns; /* the first begin and the last end of them */
+	/* the first begin and the last end of those that the extent that is walked may tell of */
+	uint64_t from_ns, to_ns;
 };
 
 static void add(struct fxt_meanwhile *m, uint32_t category, uint32_t name, uint64_t ns)
@@ -115,14 +116,34 @@ static void walk_extent(const struct search *search, const struct fxt_extent *ex
 	}
 }
 
-static void walk(const struct search *search, const struct fxt_extents *extents)
+/* Sets the times in which the extent has to be walked. Returns false if nothing that is looked for lies in
+ * it: the stretches are few and short, and most extents of their threads lie between them. */
+static bool narrow(struct search *search, const struct fxt_extent *extent)
+{
+	size_t first = extent->is_mixed ? 0
+		       : is_searched(search, extent->thread) ? search->first[extent->thread]
+							     : search->count;
+
+	search->from_ns = UINT64_MAX;
+	search->to_ns = 0;
+	for (size_t i = first; i < search->count; i++) {
+		const struct fxt_meanwhile *m = search->list[i];
+
+		if (!extent->is_mixed && m->thread != extent->thread)
+			break;
+		if (!fxt_extent_may_have(extent, m->from_ns, m->to_ns))
+			continue;
+		search->from_ns = m->from_ns < search->from_ns ? m->from_ns : search->from_ns;
+		search->to_ns = m->to_ns > search->to_ns ? m->to_ns : search->to_ns;
+	}
+	return search->from_ns <= search->to_ns;
+}
+
+static void walk(struct search *search, const struct fxt_extents *extents)
 {
 	for (size_t i = 0; i < extents->count; i++) {
-		const struct fxt_extent *extent = &extents->list[i];
-
-		if ((extent->is_mixed || is_searched(search, extent->thread)) &&
-		    fxt_extent_may_have(extent, search->from_ns, search->to_ns))
-			walk_extent(search, extent);
+		if (narrow(search, &extents->list[i]))
+			walk_extent(search, &extents->list[i]);
 	}
 }
 
@@ -165,7 +186,7 @@ static void finish(struct fxt_meanwhile *m)
 void fxt_meanwhile_find(struct fxt_reader *r, const struct fxt_extents *extents,
 			struct fxt_meanwhile *const *list, size_t count)
 {
-	struct search search = {.r = r, .count = count, .threads = r->thread_count, .from_ns = UINT64_MAX};
+	struct search search = {.r = r, .count = count, .threads = r->thread_count};
 
 	search.list = fxt_alloc(count, sizeof(struct fxt_meanwhile *));
 	search.first = fxt_alloc(search.threads, sizeof(*search.first));
@@ -176,8 +197,6 @@ void fxt_meanwhile_find(struct fxt_reader *r, const struct fxt_extents *extents,
 
 		m->from_ns = m->from_ns < m->to_ns ? m->from_ns : m->to_ns;
 		m->untold_ns = m->to_ns - m->from_ns;
-		search.from_ns = m->from_ns < search.from_ns ? m->from_ns : search.from_ns;
-		search.to_ns = m->to_ns > search.to_ns ? m->to_ns : search.to_ns;
 	}
 	qsort(search.list, count, sizeof(struct fxt_meanwhile *), by_thread);
 	for (size_t i = count; i > 0; i--)

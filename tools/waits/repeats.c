@@ -54,7 +54,7 @@ static void take_signal(struct fxt_woken *woken, const struct fxt_record *rec)
  * from. */
 static void take_condition(struct fxt_repeats *p, struct fxt_reader *r, const struct fxt_record *rec)
 {
-	const struct fxt_text *name = fxt_argument_text(rec, "object");
+	const struct fxt_text *name;
 	uint64_t cond, pid = r->threads[rec->thread].pid, last;
 	struct fxt_woken *woken;
 
@@ -73,7 +73,8 @@ static void take_condition(struct fxt_repeats *p, struct fxt_reader *r, const st
 	} else if (fxt_text_is(&rec->name, "pthread_cond_wait")) {
 		woken->waits++;
 		woken->vain += last == cond;
-		if (name && !woken->name)
+		name = woken->name ? NULL : fxt_argument_text(rec, "object");
+		if (name)
 			woken->name = fxt_symbol(r, name);
 		p->last[rec->thread] = cond;
 	}
@@ -83,6 +84,7 @@ void fxt_repeats_take(struct fxt_repeats *p, struct fxt_reader *r, const struct 
 		      const struct fxt_role *role, bool says_no_wait, uint32_t *place)
 {
 	uint64_t ns = fxt_ns(rec->provider, rec->extra) - fxt_ns(rec->provider, rec->ticks), ret;
+	bool moves = role && (role->effect == FXT_EFFECT_READ || role->effect == FXT_EFFECT_WRITE);
 	struct fxt_repeated *one;
 
 	*place = *place ? *place : place_of(p, r, rec);
@@ -90,14 +92,13 @@ void fxt_repeats_take(struct fxt_repeats *p, struct fxt_reader *r, const struct 
 	one->count++;
 	one->ns += ns;
 	take_condition(p, r, rec);
-	if (!fxt_argument_u64(fxt_argument(rec, "ret"), &ret))
+	if ((!says_no_wait && !moves) || !fxt_argument_u64(fxt_argument(rec, "ret"), &ret))
 		return;
 	if (ret == 0 && fxt_argument(rec, "timeout") && says_no_wait) {
 		one->empty++;
 		one->empty_ns += ns;
 	}
-	if (role && (role->effect == FXT_EFFECT_READ || role->effect == FXT_EFFECT_WRITE) && ret > 0 &&
-	    ret <= FXT_TINY_BYTES && fxt_argument(rec, "fd")) {
+	if (moves && ret > 0 && ret <= FXT_TINY_BYTES && fxt_argument(rec, "fd")) {
 		one->tiny++;
 		one->tiny_bytes += ret;
 		one->tiny_ns += ns;
