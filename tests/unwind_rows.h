@@ -111,7 +111,7 @@ static int64_t draw_offset(int64_t low, int64_t high)
 }
 
 /* Ways to make an expression another one than "frame pointer plus a number", loaded or not. */
-enum spoiled { PROPER, EMPTY, OTHER_REGISTER, OTHER_LOAD, MORE_BEHIND, WAYS };
+enum spoiled { PROPER, EMPTY, OTHER_REGISTER, NO_NUMBER, OTHER_LOAD, MORE_BEHIND, WAYS };
 
 static void put_fp_plus(int64_t offset, bool is_loaded, enum spoiled way)
 {
@@ -121,8 +121,9 @@ static void put_fp_plus(int64_t offset, bool is_loaded, enum spoiled way)
 	put(0, 1);
 	if (way != EMPTY) {
 		put(way == OTHER_REGISTER ? SP_PLUS : FP_PLUS, 1);
-		put_signed(offset);
-		if (is_loaded != (way == OTHER_LOAD))
+		if (way != NO_NUMBER)
+			put_signed(offset);
+		if (way != NO_NUMBER && is_loaded != (way == OTHER_LOAD))
 			put(DEREF, 1);
 		if (way == MORE_BEHIND)
 			put(random_below(2) ? DEREF : NOP, 1);
