@@ -114,5 +114,5 @@ int main(void)
 	tcase_add_test(tests, a_sample_stands_for_its_size_by_its_probability);
 	tcase_add_test(tests, distances_are_those_of_a_poisson_process);
 	tcase_add_test(tests, estimates_have_no_bias);
-	RUN_SUITE("heap sample", tests);
+	return RUN_SUITE("heap sample", tests);
 }

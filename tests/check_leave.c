@@ -22,6 +22,7 @@ static struct marks {
 } marks[MOST_THREADS];
 
 static struct overwritten_sums overwritten;
+static unsigned others_found;           /* records of threads */
 static atomic_bool is_done;
 
 static void leave(void)
@@ -55,6 +56,7 @@ static void find(const uint64_t *words, size_t count)
 	for (at = 0; at < count; at += size) {
 		size = fxt_get_record_words(words[at]);
 		ck_assert(size && size <= count - at);
+		others_found += fxt_get_record_type(words[at]) == FXT_RECORD_THREAD;
 		if (fxt_get_record_type(words[at]) != FXT_RECORD_EVENT ||
 		    note_overwritten(&overwritten, words + at))
 			continue;
@@ -231,6 +233,118 @@ START_TEST(late_thread)
 }
 END_TEST
 
+/* What the manager has taken of a chunk: the words up to so many events, in this pass or the one before. */
+struct taken_part {
+	unsigned events, archived;      /* of the chunk, and those of them that the archive has for sure */
+	unsigned first, in_archive;     /* the number of the first event; so many are not in the file */
+	unsigned others;                /* records that are no events */
+	bool is_held;
+};
+
+enum { PART_EVENTS = 40, OTHER_MARK = 0xfeed };
+
+/* Fills a chunk with events, and other records between them. Notes how many words there are up to each event
+ * in ends[]. */
+static void fill(const struct fxt_chunk *chunk, struct taken_part *part, uint32_t *ends)
+{
+	struct fxt_lane lane = {0};
+	unsigned i;
+
+	fxt_lane_enter(&lane, chunk, 1);
+	ends[0] = 0;
+	part->events = (unsigned)random_below(PART_EVENTS);
+	for (i = 0; i < part->events; i++) {
+		while (!random_below(3)) {
+			uint64_t *at = fxt_lane_place(&lane, 3);
+
+			at[1] = at[2] = OTHER_MARK;
+			fxt_lane_commit(&lane, at, 3, FXT_RECORD_THREAD | 1 << 16);
+			part->others++;
+		}
+		put(&lane, part->first + i);
+		ends[i + 1] = (uint32_t)(lane.at - chunk->base);
+	}
+}
+
+/* Plays what a manager does with a chunk before it is killed. Returns whether it saves all of it. */
+static bool take_part(uint32_t number, uint32_t pass, const uint32_t *ends, struct taken_part *part)
+{
+	uint32_t entry = atomic_load(&buffer.states[number]);
+	unsigned some = (unsigned)random_below(part->events + 1), less = (unsigned)random_below(some + 1);
+	bool is_in_pass = random_below(2), is_of_turn = random_below(5);
+
+	if (!random_below(5) && !part->is_held) {
+		/* The chunk is saved. */
+		atomic_store(&buffer.states[number], (entry & ~0xffu) | (buffer.mode == FXT_CIRCULAR
+										 ? FXT_MANAGED_SAVED
+										 : FXT_MANAGED_FREE));
+		part->archived = part->in_archive = part->events;
+		return true;
+	}
+	atomic_store(&buffer.taken[number],
+		     fxt_taken_pack((struct fxt_taken){.turn = (entry >> 8) - !is_of_turn,
+						       .words = ends[some],
+						       .before = ends[less],
+						       .events = some,
+						       .pass = pass + is_in_pass}));
+	part->in_archive = !is_of_turn ? 0 : is_in_pass ? less : some;
+	part->archived = is_of_turn && !is_in_pass ? some : 0;
+	return false;
+}
+
+/* A manager that saves now and then has taken parts of chunks, some of them in a pass that it has not ended.
+ * The file has all events that are not in the archive, and all other records. Nothing counts as overwritten;
+ * what a ring overwrites later is what the archive does not have. */
+START_TEST(taken_in_part)
+{
+	static struct taken_part parts[2 * FXT_BUFFER_MIN_BYTES / FXT_CHUNK_BYTES];
+	const enum fxt_mode mode = (enum fxt_mode)(_i % 3);
+	unsigned mark = 0, others = 0, i, n, taken;
+	uint32_t ends[PART_EVENTS + 1], pass;
+	struct fxt_chunk chunk;
+	size_t at;
+
+	random_seed(0);
+	random_seed(100 + (uint64_t)_i);
+	memset(marks, 0, sizeof(marks));
+	memset(&overwritten, 0, sizeof(overwritten));
+	memset(parts, 0, sizeof(parts));
+	make_buffer(mode, (1 + random_below(2)) * FXT_BUFFER_MIN_BYTES);
+	pass = (uint32_t)random_number(32);
+	atomic_store(&buffer.header->saved_pass, pass);
+	taken = 1 + (unsigned)random_below(buffer.limit);
+	for (i = 0; i < taken && fxt_storage_take(&buffer.storage, 0, &chunk); i++) {
+		struct taken_part *part = &parts[chunk.number];
+
+		part->first = mark;
+		fill(&chunk, part, ends);
+		part->is_held = random_below(4) == 0;
+		mark += part->events;
+		if (!part->is_held)
+			fxt_storage_finish(&buffer.storage, chunk.number, part->events, 1);
+		others += take_part(chunk.number, pass, ends, part) ? 0 : part->others;
+	}
+	leave();
+	for (at = LOSSES; at < PROLOGUE_WORDS; at += FXT_COUNTER_WORDS)
+		ck_assert(fxt_is_filler(buffer.durable[at]));
+	find_in_file();
+	ck_assert_uint_eq(others_found, others);
+	for (i = 0; i < buffer.managed_chunks; i++)
+		for (n = 0; n < parts[i].events; n++)
+			ck_assert_msg(marks[0].found[parts[i].first + n] == (n >= parts[i].in_archive),
+				      "event %u of chunk %u: %u in the archive", n, i, parts[i].in_archive);
+	for (i = 0; i < buffer.managed_chunks; i++)
+		if (parts[i].is_held)
+			fxt_storage_finish(&buffer.storage, i, parts[i].events, 1);
+	for (i = 0; mode == FXT_CIRCULAR && i < buffer.limit; i++) {
+		ck_assert(fxt_storage_take(&buffer.storage, 0, &chunk));
+		ck_assert_uint_eq(chunk.overwritten,
+				  parts[chunk.number].events - parts[chunk.number].archived);
+	}
+	end();
+}
+END_TEST
+
 /* -- At random moments --------------------------------------------------------------------------- */
 
 /* Records until it is done, in chunks that it finishes, and in one that it keeps. */
@@ -401,6 +515,7 @@ int main(void)
 	tcase_add_loop_test(chosen, killed_child, 0, 12);
 	tcase_add_loop_test(chosen, taken_in_vain, 0, 8);
 	tcase_add_loop_test(chosen, late_thread, 0, 12);
+	tcase_add_loop_test(chosen, taken_in_part, 0, 30);
 	tcase_set_timeout(any, 120);
 	tcase_add_loop_test(any, any_moment, 0, 60);
 	return RUN_SUITE("leaving a manager", chosen, any);

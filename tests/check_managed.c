@@ -2,7 +2,9 @@
  * manager in a thread of its own saves them, as fast as they can. Each chunk has one holder at a time, and
  * what was put into it is saved once. The choices follow from FXT_SEED (apps/random.h). */
 #include <poll.h>
+#include <sys/resource.h>
 
+#include "buffer_managed.h"
 #include "managed_fixture.h"
 #include "suite.h"
 
@@ -140,6 +142,7 @@ static struct {
 	unsigned pass, at;              /* of the provider */
 	unsigned asked, answered;       /* requests to save a half */
 	unsigned early;                 /* the least length of a pass */
+	unsigned plenty;                /* so many free chunks are plenty */
 	unsigned granted;               /* chunks of each half that the manager has granted; 0: all */
 	bool *busy;                     /* the chunks that are not free */
 } play;
@@ -180,8 +183,16 @@ static unsigned usable(void)
 	return granted < half ? granted : half;
 }
 
-/* Returns the number of the chunk that the provider takes next, or -1 if it finds none. All passes take no
- * time, so each is followed by a longer one. */
+/* The provider begins the next pass. All passes take no time, so each is followed by a longer one. */
+static void expect_pass(void)
+{
+	play.plenty = usable() / 2 < MOST_EARLY ? usable() / 2 : MOST_EARLY;
+	play.pass++, play.asked++, play.at = 0;
+	if (play.early < MOST_EARLY)
+		play.early *= 2;
+}
+
+/* Returns the number of the chunk that the provider takes next, or -1 if it finds none. */
 static int expected(void)
 {
 	unsigned half = buffer.limit / 2, number;
@@ -190,9 +201,7 @@ static int expected(void)
 		unsigned least = usable() < play.early ? usable() : play.early;
 
 		if (play.at >= least && play.answered == play.asked) {
-			play.pass++, play.asked++, play.at = 0;
-			if (play.early < MOST_EARLY)
-				play.early *= 2;
+			expect_pass();
 			continue;
 		}
 		if (play.at >= usable())
@@ -213,6 +222,7 @@ START_TEST(passes)
 	random_seed(3 * THREADS + (uint64_t)_i);
 	make_buffer(FXT_STREAMING, (1 + random_below(24)) * FXT_BUFFER_MIN_BYTES);
 	play.pass = play.at = play.asked = play.answered = 0;
+	play.plenty = atomic_load(&buffer.storage.plenty);
 	play.early = FIRST_EARLY;
 	/* Some managers grant nothing, and thereby all. */
 	play.granted = random_below(3) ? FIRST + (unsigned)random_below(buffer.limit / 2) : 0;
@@ -229,11 +239,23 @@ START_TEST(passes)
 		 * not before: other processes may need it. */
 		may_want = may_want || number < 0 || play.early > usable();
 		EXPECT(may_want || !atomic_load(&buffer.header->wanted_chunks));
+		EXPECT(atomic_load(&buffer.storage.plenty) == play.plenty);
 		if (number >= 0) {
 			EXPECT(chunk.number == (unsigned)number);
 			play.busy[number] = true;
 			fxt_storage_finish(&buffer.storage, chunk.number, 1, 0);
 			found++;
+		}
+		/* A child of vfork cannot begin a pass, so that is done before there is one: where one chunk
+		 * is left at most, or the pass may end. */
+		if (random_below(30) == 0) {
+			bool is_near = play.at + 1 >= usable() || play.at >= play.early;
+
+			fxt_managed_before_vfork(&buffer, 0);
+			if (is_near && play.answered == play.asked)
+				expect_pass();
+			may_want = may_want || is_near || play.early > usable();
+			EXPECT(atomic_load(&buffer.cursor) >> 32 == play.pass);
 		}
 		if (random_below(late) == 0)
 			answer(kept);
@@ -279,6 +301,64 @@ START_TEST(once_or_in_turn)
 	}
 	fxt_buffer_forget(&buffer);
 	close(manager_end);
+}
+END_TEST
+
+/* Returns how many pages of a chunk are there. */
+static unsigned pages_there(uint32_t number)
+{
+	unsigned char is_there[FXT_CHUNK_BYTES / FXT_PAGE_BYTES];
+	unsigned i, count = 0;
+
+	ck_assert_int_eq(mincore(fxt_buffer_chunk(&buffer, number), FXT_CHUNK_BYTES, is_there), 0);
+	for (i = 0; i < sizeof(is_there); i++)
+		count += is_there[i] & 1;
+	return count;
+}
+
+/* All pages of a chunk are touched at once when it is taken for the first time; those of the first chunks,
+ * which may be all that is used, as they are needed. */
+START_TEST(touched)
+{
+	struct fxt_chunk chunk;
+	unsigned i, half;
+
+	random_seed(0);
+	if (madvise(aligned_alloc(FXT_PAGE_BYTES, FXT_PAGE_BYTES), FXT_PAGE_BYTES, MADV_POPULATE_WRITE))
+		return;
+	make_buffer(_i ? FXT_CIRCULAR : FXT_ONESHOT, (1 + random_below(8)) * FXT_BUFFER_MIN_BYTES);
+	half = buffer.limit / 2;
+	for (i = 0; i < buffer.limit; i++) {
+		EXPECT(!pages_there(i));
+		ck_assert(fxt_storage_take(&buffer.storage, 0, &chunk));
+		EXPECT(chunk.number == i);
+		EXPECT((pages_there(i) == FXT_CHUNK_BYTES / FXT_PAGE_BYTES) == (i % half >= FIRST));
+	}
+	fxt_buffer_forget(&buffer);
+	close(manager_end);
+}
+END_TEST
+
+/* Memory beyond the limit for the sizes of files would kill the process, so there is none. What could not be
+ * made is not left behind. */
+START_TEST(limited)
+{
+	struct fxt_buffer_config config = {.mode = FXT_STREAMING, .bytes = 4 * FXT_BUFFER_MIN_BYTES,
+					   .path = "test", .write_prologue = write_prologue,
+					   .counters_words = COUNTERS_WORDS};
+	struct rlimit limit;
+	int error, fd;
+
+	random_seed(0);
+	ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	limit.rlim_cur = 1 + random_below(4 * FXT_BUFFER_MIN_BYTES - 1);
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	fd = dup(0);
+	close(fd);
+	fxt_buffer_forget(&buffer);
+	error = fxt_buffer_create_managed(&buffer, &config);
+	ck_assert_int_eq(error, -EFBIG);
+	ck_assert_int_eq(dup(0), fd);
 }
 END_TEST
 
@@ -372,7 +452,7 @@ START_TEST(sessions)
 			/* All chunks that are free where the buffer looks can be taken. */
 			unsigned room = free_chunks();
 
-			if (buffer.mode == FXT_ONESHOT && !start)
+			if (buffer.mode == FXT_ONESHOT)
 				ck_assert_uint_ge(record(room), room);
 			else
 				record((unsigned)random_below(3 * buffer.limit));
@@ -467,6 +547,8 @@ int main(void)
 
 	tcase_set_timeout(test, 120);
 	tcase_add_loop_test(test, once_or_in_turn, 0, 2);
+	tcase_add_loop_test(test, touched, 0, 2);
+	tcase_add_loop_test(test, limited, 0, 4);
 	tcase_add_test(test, taken_words);
 	tcase_add_loop_test(test, sessions, 0, 5);
 	tcase_add_loop_test(test, pages, 0, 30);

@@ -382,5 +382,5 @@ int main(void)
 	tcase_add_test(tests, no_rule_leads_out_of_the_stack);
 	tcase_add_test(tests, aligned_frames);
 	tcase_add_test(tests, damaged_tables_are_only_read);
-	RUN_SUITE("unwind", tests);
+	return RUN_SUITE("unwind", tests);
 }

@@ -36,6 +36,7 @@ UNIT_TESTS = \
 	tests/check_talk \
 	tests/check_told \
 	tests/check_unwind \
+	tests/check_unwind_tables \
 	tests/check_utf8 \
 	tests/check_wait \
 	tests/check_zone
@@ -116,6 +117,8 @@ tests_check_labels_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_unwind_SOURCES = tests/check_unwind.c agent/base/growing_table.c agent/base/loaded.c \
 	agent/stacks/code.c agent/stacks/code_module.c agent/stacks/load_number.c agent/stacks/unwind.c
 tests_check_unwind_CPPFLAGS = $(FXT_CPPFLAGS)
+tests_check_unwind_tables_SOURCES = tests/check_unwind_tables.c tests/unwind_rows.h agent/stacks/unwind.c
+tests_check_unwind_tables_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_stream_SOURCES = tests/check_stream.c tests/stream_fixture.h agent/descriptors/byte_stream.c \
 	agent/descriptors/byte_stream_names.c
 tests_check_stream_CPPFLAGS = $(FXT_CPPFLAGS)

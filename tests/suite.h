@@ -5,9 +5,10 @@
 #include <check.h>
 #include <stdlib.h>
 
-/* Runs the suite of that name with these cases, the last of which is NULL. Returns the status to exit with.
- * CK_VERBOSITY in the environment says how much is told. */
-static inline int run_suite(const char *name, TCase *const *cases)
+/* Runs the suite of that name with these cases, the last of which is NULL. Returns the status to exit with; a
+ * main() that forgot to return it would pass whatever its cases found. CK_VERBOSITY in the environment says
+ * how much is told. */
+static inline __attribute__((warn_unused_result)) int run_suite(const char *name, TCase *const *cases)
 {
 	Suite *suite = suite_create(name);
 	SRunner *runner = srunner_create(suite);
