@@ -627,6 +627,9 @@ tools/perfetto/perfetto_trace.pb-c.c: tools/perfetto/perfetto_trace.proto
 		$(PROTOC_C) --proto_path=$(srcdir)/tools/perfetto --c_out=tools/perfetto perfetto_trace.proto
 endif
 
+# `make fxt` alone makes no BUILT_SOURCES.
+$(libfxttools_la_OBJECTS): | tools/page/page_files.def $(PERFETTO_MADE)
+
 bin_PROGRAMS += fxt
 fxt_SOURCES = tools/fxt.c
 fxt_CPPFLAGS = $(TOOLS_CPPFLAGS)

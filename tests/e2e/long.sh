@@ -81,6 +81,23 @@ print(report["threads"][0]["unknown_ns"] == gap["last_ns"] - gap["first_ns"] > 0
 	between "$option: size" $((most << 19)) $(((most << 20) + 400000)) "$(stat -c %s long.fxt)"
 done
 
+# Files are read when they go, and in the end. What fxt has of them in memory does not grow with them.
+size=$((64 + $(random_below 8)))
+python3 - $size "$apps/outlives" >peak <<-'EOT' || fail "large files: $?"
+	import os, resource, subprocess, sys
+	size, program = sys.argv[1:]
+	calls = int(size) * 38000
+	subprocess.run([os.environ["FXT"], "record", "-q", "--no-kernel", "-c", "io", f"--rotate={size},0",
+	                "-o", "large.fxt", "--", program, "0", "gate", str(calls), "0"], check=True)
+	print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+EOT
+test "$(stat -c %s large.fxt)" -gt $((size << 20)) || fail "large files: there was one alone"
+read -r made lost < <(attempted large.fxt)
+is "large files: calls in all" $((size * 38000 + all - count)) "$made"
+test "$lost" -gt 0 || fail "large files: none has gone"
+between "large files: memory of fxt record at its peak, KiB" 1000 32768 "$(cat peak)"
+rm large.fxt
+
 # Two programs have a gap of their own each.
 "$FXT" record -q --max-size=8 -o two.fxt -- \
 	sh -c "'$apps/outlives' 0 gate $count 0 & '$apps/outlives' 0 gate $count 0; wait"

@@ -22,6 +22,8 @@
 
 #include "tools/common/map.h"
 
+struct fxt_archive_file;
+
 /* A program: a provider. */
 struct fxt_gap_program {
 	uint32_t id;
@@ -61,11 +63,11 @@ struct fxt_archive_gap {
 };
 
 /* Takes the file that is never removed, before all others: which lifetimes it leaves open. */
-void fxt_gap_take_first(struct fxt_archive_gap *g, const uint64_t *words, size_t count);
+void fxt_gap_take_first(struct fxt_archive_gap *g, const struct fxt_archive_file *file);
 
 /* Takes a file that is about to be removed, or of one that stays what was written down before `until_ns`
  * (UINT64_MAX: all). Files come from the oldest to the newest. */
-void fxt_gap_take(struct fxt_archive_gap *g, const uint64_t *words, size_t count, uint64_t until_ns);
+void fxt_gap_take(struct fxt_archive_gap *g, const struct fxt_archive_file *file, uint64_t until_ns);
 
 /* Counts programs together if there are too many of which nothing is left: those for which `is_left` returns
  * false. Those that ended first go first. */

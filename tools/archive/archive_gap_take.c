@@ -306,13 +306,13 @@ static void take(struct taking *t)
 	}
 }
 
-void fxt_gap_take_first(struct fxt_archive_gap *g, const uint64_t *words, size_t count)
+void fxt_gap_take_first(struct fxt_archive_gap *g, const struct fxt_archive_file *file)
 {
-	struct fxt_archive_walk w = {.words = words, .count = count};
+	struct fxt_archive_walk w = fxt_archive_walk(file);
 	bool is_new;
 
 	while (fxt_archive_next(&w)) {
-		const uint64_t *record = words + w.at;
+		const uint64_t *record = w.words + w.at;
 		unsigned type = (unsigned)fxt_get_event_type(record[0]);
 		struct fxt_slot *s;
 
@@ -325,14 +325,11 @@ void fxt_gap_take_first(struct fxt_archive_gap *g, const uint64_t *words, size_t
 	}
 }
 
-void fxt_gap_take(struct fxt_archive_gap *g, const uint64_t *words, size_t count, uint64_t until_ns)
+void fxt_gap_take(struct fxt_archive_gap *g, const struct fxt_archive_file *file, uint64_t until_ns)
 {
-	struct taking t = {.g = g,
-			   .walk = {.words = words,
-				    .count = count,
-				    .provider = g->lost ? g->lost->provider : 0},
-			   .until_ns = until_ns};
+	struct taking t = {.g = g, .walk = fxt_archive_walk(file), .until_ns = until_ns};
 
+	t.walk.provider = g->lost ? g->lost->provider : 0;
 	while (fxt_archive_next(&t.walk))
 		take(&t);
 	fxt_map_free(&t.strings);

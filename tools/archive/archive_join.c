@@ -182,7 +182,7 @@ static void look(struct fxt_archive_mend *m, const struct pieces *p, bool first_
 	for (size_t i = 0; i < p->count; i++) {
 		if ((p->list[i].kind == GAP && i) || (i == 1 && first_is_gap))
 			fxt_mend_gap(m);
-		fxt_mend_look(m, p->list[i].file.words, p->list[i].file.count);
+		fxt_mend_look(m, &p->list[i].file);
 	}
 	fxt_mend_looked(m);
 	if (first_is_gap)
@@ -208,7 +208,7 @@ static bool append(struct fxt_archive_mend *m, struct piece *base, const struct 
 
 	if (one->kind == GAP)
 		fxt_mend_gap(m);
-	if (!fxt_mend_copy(m, one->file.words, one->file.count, out) || fflush(out) != 0)
+	if (!fxt_mend_copy(m, &one->file, out) || fflush(out) != 0)
 		return false;
 	end = ftello(out);
 	return end >= 0 && name_base(base, path, (uint64_t)end, one->number) && unlink(one->path) == 0;
@@ -217,7 +217,7 @@ static bool append(struct fxt_archive_mend *m, struct piece *base, const struct 
 /* Returns the length of the whole records that the piece has. */
 static uint64_t whole_bytes(const struct piece *one)
 {
-	struct fxt_archive_walk w = {.words = one->file.words, .count = one->file.count};
+	struct fxt_archive_walk w = fxt_archive_walk(&one->file);
 
 	while (fxt_archive_next(&w))
 		;
@@ -347,8 +347,7 @@ static void put_to_stream(void *context, const uint64_t *words, size_t count)
 static void take_older(struct fxt_archive_gap *g, const struct pieces *p, uint64_t from_ns)
 {
 	for (size_t i = 0; from_ns && i < p->count; i++)
-		fxt_gap_take(g, p->list[i].file.words, p->list[i].file.count,
-			     p->list[i].kind == GAP ? UINT64_MAX : from_ns);
+		fxt_gap_take(g, &p->list[i].file, p->list[i].kind == GAP ? UINT64_MAX : from_ns);
 }
 
 /* Makes a file of what is gone, in memory. */
@@ -361,15 +360,15 @@ static void map_gap(struct fxt_archive_file *f, const struct fxt_archive_gap *g,
 	put_to_stream(out, magic, fxt_encode_magic(magic, 2));
 	fxt_gap_put(g, put_to_stream, out);
 	fclose(out);
-	*f = (struct fxt_archive_file){(const uint64_t *)(const void *)*text, bytes / FXT_WORD_BYTES};
+	*f = (struct fxt_archive_file){(const uint64_t *)(const void *)*text, bytes / FXT_WORD_BYTES, false};
 }
 
 /* Looks at a file, or copies it to `out` unless that is NULL. */
 static bool go_through_one(struct fxt_archive_mend *m, const struct fxt_archive_file *f, FILE *out)
 {
 	if (out)
-		return fxt_mend_copy(m, f->words, f->count, out);
-	fxt_mend_look(m, f->words, f->count);
+		return fxt_mend_copy(m, f, out);
+	fxt_mend_look(m, f);
 	return true;
 }
 

@@ -137,9 +137,9 @@ static void take_file(struct fxt_archive_gap *g, const char *name, bool is_first
 		fxt_error(name, "cannot be read, so what it has is not counted: %s", strerror(errno));
 	} else {
 		if (is_first)
-			fxt_gap_take_first(g, file.words, file.count);
+			fxt_gap_take_first(g, &file);
 		else
-			fxt_gap_take(g, file.words, file.count, UINT64_MAX);
+			fxt_gap_take(g, &file, UINT64_MAX);
 		fxt_archive_unmap(&file);
 	}
 	if (fd >= 0)

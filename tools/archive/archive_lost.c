@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "archive_gap_texts.h"
+#include "archive_walk.h"
 #include "tools/common/message.h"
 #include "tools/reading/reader.h"
 #include "writer/fxt_encode.h"
@@ -85,10 +86,12 @@ const uint64_t *fxt_lost_text(const struct fxt_archive_lost *l, uint32_t id, uin
 
 void fxt_lost_take(struct fxt_archive_lost *l, const uint64_t *words, size_t count, uint32_t provider)
 {
+	struct fxt_archive_file block = {words, count, false};
+
 	l->provider = provider;
 	l->gap.lost = l;
 	l->gap.reason = "the file system was full";
-	fxt_gap_take(&l->gap, words, count, UINT64_MAX);
+	fxt_gap_take(&l->gap, &block, UINT64_MAX);
 	l->calls = l->kernel_told;
 	for (size_t i = 0; i < l->gap.program_count; i++)
 		l->calls += l->gap.programs[i].calls;

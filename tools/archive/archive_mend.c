@@ -72,12 +72,12 @@ static bool is_old(const struct fxt_archive_mend *m, const uint64_t *record, siz
 	return (type == FXT_RECORD_SCHEDULING || type == FXT_RECORD_LOG) && record[1] < m->from_ns;
 }
 
-void fxt_mend_look(struct fxt_archive_mend *m, const uint64_t *words, size_t count)
+void fxt_mend_look(struct fxt_archive_mend *m, const struct fxt_archive_file *file)
 {
-	struct fxt_archive_walk w = {.words = words, .count = count};
+	struct fxt_archive_walk w = fxt_archive_walk(file);
 
 	while (fxt_archive_next(&w)) {
-		const uint64_t *record = words + w.at;
+		const uint64_t *record = w.words + w.at;
 		unsigned type = (unsigned)fxt_get_event_type(record[0]);
 
 		if (fxt_get_record_type(record[0]) != FXT_RECORD_EVENT || is_old(m, record, w.size) ||
@@ -123,20 +123,23 @@ static bool write_words(FILE *out, const uint64_t *words, size_t count)
 	return fwrite(words, FXT_WORD_BYTES, count, out) == count;
 }
 
-bool fxt_mend_copy(struct fxt_archive_mend *m, const uint64_t *words, size_t count, FILE *out)
+bool fxt_mend_copy(struct fxt_archive_mend *m, const struct fxt_archive_file *file, FILE *out)
 {
-	struct fxt_archive_walk w = {.words = words, .count = count};
+	struct fxt_archive_walk w = fxt_archive_walk(file);
 	size_t from = 0;
 
 	while (fxt_archive_next(&w)) {
-		if (!is_left_out(m, &w))
+		bool is_left = !is_left_out(m, &w);
+
+		/* What is written at once is in memory at once. */
+		if (is_left && w.at - from < FXT_ARCHIVE_WALK_WORDS)
 			continue;
-		m->left_out += w.at != 0;
-		if (!write_words(out, words + from, w.at - from))
+		m->left_out += !is_left && w.at != 0;
+		if (!write_words(out, w.words + from, w.at - from))
 			return false;
-		from = w.at + w.size;
+		from = is_left ? w.at : w.at + w.size;
 	}
-	return write_words(out, words + from, w.at - from);
+	return write_words(out, w.words + from, w.at - from);
 }
 
 void fxt_mend_free(struct fxt_archive_mend *m)

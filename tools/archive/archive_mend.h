@@ -14,6 +14,8 @@
 
 #include "tools/common/map.h"
 
+struct fxt_archive_file;
+
 /* At first all members are zero. */
 struct fxt_archive_mend {
 	uint64_t from_ns;               /* events that were over before are gone, too */
@@ -27,13 +29,13 @@ struct fxt_archive_mend {
 void fxt_mend_gap(struct fxt_archive_mend *m);
 
 /* Looks at a file. */
-void fxt_mend_look(struct fxt_archive_mend *m, const uint64_t *words, size_t count);
+void fxt_mend_look(struct fxt_archive_mend *m, const struct fxt_archive_file *file);
 
 /* Says that all files have been looked at: copying begins. */
 void fxt_mend_looked(struct fxt_archive_mend *m);
 
 /* Appends a file to `out`, without the magic number. Returns false if that failed; errno says why. */
-bool fxt_mend_copy(struct fxt_archive_mend *m, const uint64_t *words, size_t count, FILE *out);
+bool fxt_mend_copy(struct fxt_archive_mend *m, const struct fxt_archive_file *file, FILE *out);
 
 void fxt_mend_free(struct fxt_archive_mend *m);
 

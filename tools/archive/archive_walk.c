@@ -16,6 +16,14 @@ size_t fxt_archive_words(uint64_t header)
 	return words <= FXT_RECORD_MAX_WORDS ? words : 0;
 }
 
+/* Gives back the pages that lie behind the walk, those included that strings were looked up in. Else a whole
+ * file counts as this process's memory. */
+static void drop_read(struct fxt_archive_walk *w)
+{
+	madvise((void *)(uintptr_t)w->words, w->at * FXT_WORD_BYTES, MADV_DONTNEED);
+	w->drops_at = w->at + FXT_ARCHIVE_WALK_WORDS;
+}
+
 bool fxt_archive_next(struct fxt_archive_walk *w)
 {
 	uint64_t header;
@@ -24,6 +32,8 @@ bool fxt_archive_next(struct fxt_archive_walk *w)
 	w->size = 0;
 	if (w->at >= w->count)
 		return false;
+	if (w->drops_at && w->at >= w->drops_at)
+		drop_read(w);
 	header = w->words[w->at];
 	w->size = fxt_archive_words(header);
 	if (!w->size || w->size > w->count - w->at) {
@@ -114,7 +124,7 @@ bool fxt_archive_map(struct fxt_archive_file *f, int fd, uint64_t bytes)
 	data = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
 	if (data == MAP_FAILED)
 		return false;
-	*f = (struct fxt_archive_file){data, bytes / FXT_WORD_BYTES};
+	*f = (struct fxt_archive_file){data, bytes / FXT_WORD_BYTES, true};
 	return true;
 }
 

@@ -187,13 +187,23 @@ bool fxt_merge_end(struct fxt_merge *m)
 	return finish(m) && ok;
 }
 
+/* Gives back the pages that were read, if there are many. Returns how much of the trace is behind. */
+static uint64_t drop_read(const struct fxt_reader *r, uint64_t dropped)
+{
+	if (r->at - dropped < DROP_BYTES)
+		return dropped;
+	fxt_trace_drop(r->data + dropped, r->data + r->at);
+	return r->at;
+}
+
 bool fxt_merge_trace(struct fxt_merge *m, struct fxt_reader *r)
 {
 	struct fxt_merged_part *part = fxt_merged_part_begin(m, r);
+	uint64_t dropped = 0;
 	bool ok = true;
 
 	while (fxt_merged_part_next(m, r, part, &ok))
-		;
+		dropped = drop_read(r, dropped);
 	fxt_merged_part_end(part, r);
 	return ok;
 }
@@ -226,10 +236,7 @@ bool fxt_merge_follow(struct fxt_merge *m, struct fxt_reader *r)
 	while (fxt_merged_part_next(m, r, m->followed, &ok))
 		;
 	fxt_frame_part_ahead(&m->frames, &m->followed->frames, r);
-	if (r->at - m->dropped >= DROP_BYTES) {
-		fxt_trace_drop(r->data + m->dropped, r->data + r->at);
-		m->dropped = r->at;
-	}
+	m->dropped = drop_read(r, m->dropped);
 	return m->as_it_is && r->stop == FXT_STOP_END;
 }
 
