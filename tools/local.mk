@@ -493,6 +493,8 @@ REPORT_FILES = \
 	tools/report/report_losses.c \
 	tools/report/report_meanwhile.c \
 	tools/report/report_in_progress.c \
+	tools/report/report_passes.c \
+	tools/report/report_passes.h \
 	tools/report/report_print.c \
 	tools/report/report_processor.c \
 	tools/report/report_processor.h \
