@@ -446,6 +446,22 @@ START_TEST(keeps_the_agent_out_of_the_calls)
 }
 END_TEST
 
+/* Nothing that was not looked at is said to be without a fault. */
+START_TEST(judges_no_trace_without_events)
+{
+	begin_trace();
+	if (_i)
+		call(1, "io", "read", 5000, 9000);
+	print(TOP);
+	if (_i)
+		expect("no fault found by ");
+	else
+		expect_none("no fault found by ");
+	ck_assert_int_eq(strstr(text, "there are no events: ") != NULL, !_i);
+	ck_assert_int_eq(strstr(text, "The tables are below") != NULL, _i);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *c = tcase_create("report, printed");
@@ -464,5 +480,6 @@ int main(void)
 	tcase_add_loop_test(c, what_is_unknown_is_not_running, 0, 2);
 	tcase_add_loop_test(c, says_a_reason_once, 0, 2);
 	tcase_add_test(c, keeps_the_agent_out_of_the_calls);
+	tcase_add_loop_test(c, judges_no_trace_without_events, 0, 2);
 	return RUN_SUITE("report, printed", c);
 }

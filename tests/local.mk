@@ -812,11 +812,7 @@ EXTRA_DIST += tests/e2e/ctf_proof.sh
 # -- Fuzzing the reader: CONTRIBUTING.md says how to run what this builds ----------------------------
 
 FUZZ_FILES = tests/fuzz/fuzz_reader.c $(TOOLS_SOURCES) $(PERFETTO_MADE) $(WRITER_SOURCES)
-FUZZ_CPPFLAGS = $(AM_CPPFLAGS) -DFXT_LIBDIR='"$(libdir)"' \
-	$(JANSSON_CFLAGS) $(LIBDW_CFLAGS) $(LIBELF_CFLAGS) $(ZSTD_CFLAGS) $(PROTOBUF_C_CFLAGS) \
-	$(BABELTRACE2_CFLAGS)
-FUZZ_LIBS = $(JANSSON_LIBS) $(LIBDW_LIBS) $(LIBELF_LIBS) $(LIBIBERTY_LIBS) $(ZSTD_LIBS) \
-	$(PROTOBUF_C_LIBS) $(BABELTRACE2_LIBS) -lm
+FUZZ_CPPFLAGS = $(AM_CPPFLAGS) -DFXT_LIBDIR='"$(libdir)"' $(TOOLS_OTHERS_CFLAGS)
 
 .PHONY: fuzz
 fuzz: tests/fuzz/fuzz_reader
@@ -827,7 +823,7 @@ tests/fuzz/fuzz_reader: $(FUZZ_FILES)
 	$(FUZZ_CC) $(DEFS) $(DEFAULT_INCLUDES) $(FUZZ_CPPFLAGS) -std=gnu11 $(WARN_CFLAGS) \
 		-g -O1 -fno-omit-frame-pointer \
 		-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
-		-o $@ $(filter %.c,$^) $(FUZZ_LIBS)
+		-o $@ $(filter %.c,$^) $(TOOLS_OTHERS_LIBS)
 
 CLEANFILES += tests/fuzz/fuzz_reader
 EXTRA_DIST += tests/fuzz/fuzz_reader.c

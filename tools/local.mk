@@ -493,6 +493,8 @@ REPORT_FILES = \
 	tools/report/report_losses.c \
 	tools/report/report_meanwhile.c \
 	tools/report/report_in_progress.c \
+	tools/report/report_passes.c \
+	tools/report/report_passes.h \
 	tools/report/report_print.c \
 	tools/report/report_processor.c \
 	tools/report/report_processor.h \
@@ -602,16 +604,17 @@ TOOLS_SOURCES = $(COMMON_FILES) $(READING_FILES) $(PRINTING_FILES) $(ANALYSIS_FI
 	$(VIEW_FILES) $(TOP_FILES)
 
 TOOLS_CPPFLAGS = $(AM_CPPFLAGS)
-TOOLS_LIBS = libfxttools.la libfxtwriter.la $(JANSSON_LIBS) $(LIBDW_LIBS) $(LIBELF_LIBS) $(LIBIBERTY_LIBS) \
-	$(ZSTD_LIBS) $(ZLIB_LIBS) $(PROTOBUF_C_LIBS) $(BABELTRACE2_LIBS) -lm
+TOOLS_OTHERS_CFLAGS = $(JANSSON_CFLAGS) $(LIBDW_CFLAGS) $(LIBELF_CFLAGS) $(ZSTD_CFLAGS) $(ZLIB_CFLAGS) \
+	$(PROTOBUF_C_CFLAGS) $(BABELTRACE2_CFLAGS)
+TOOLS_OTHERS_LIBS = $(JANSSON_LIBS) $(LIBDW_LIBS) $(LIBELF_LIBS) $(LIBIBERTY_LIBS) $(ZSTD_LIBS) $(ZLIB_LIBS) \
+	$(PROTOBUF_C_LIBS) $(BABELTRACE2_LIBS) -lm
+TOOLS_LIBS = libfxttools.la libfxtwriter.la $(TOOLS_OTHERS_LIBS)
 
 # This library has everything but main(), so that the unit tests link the same code.
 noinst_LTLIBRARIES += libfxttools.la
 libfxttools_la_SOURCES = $(TOOLS_SOURCES)
 libfxttools_la_CPPFLAGS = $(TOOLS_CPPFLAGS) -DFXT_LIBDIR='"$(libdir)"'
-libfxttools_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(LIBDW_CFLAGS) $(LIBELF_CFLAGS) $(ZSTD_CFLAGS) \
-	$(ZLIB_CFLAGS) \
-	$(PROTOBUF_C_CFLAGS) $(BABELTRACE2_CFLAGS)
+libfxttools_la_CFLAGS = $(AM_CFLAGS) $(TOOLS_OTHERS_CFLAGS)
 
 # The messages of Perfetto that fxt writes become C.
 EXTRA_DIST += tools/perfetto/perfetto_trace.proto

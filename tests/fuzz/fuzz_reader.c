@@ -12,8 +12,9 @@
 #include "tools/analysis/categories.h"
 #include "tools/check/check.h"
 #include "tools/dump/dump.h"
-#include "tools/join/merge.h"
 #include "tools/findings/finding.h"
+#include "tools/join/merge.h"
+#include "tools/narrow/cut.h"
 #include "tools/stacks/stacks.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -62,6 +63,7 @@ static void report(const uint8_t *data, size_t size, struct fxt_report_options o
 	fxt_findings_print_report(&findings, &p, nowhere());
 	fxt_findings_json_report(&findings, &p, nowhere());
 	free(fxt_findings_explain(&findings, &p, "F1", "fuzz", nowhere()));
+	fxt_findings_page(&findings, &p, "fuzz", 1000, nowhere());
 	fxt_findings_free(&findings);
 	fxt_stacks_make(&stacks, &p.processor, &r);
 	fxt_stacks_print_folded(&stacks, nowhere());
@@ -86,6 +88,19 @@ static void merge(const uint8_t *data, size_t size)
 	}
 	fxt_merge_end(&m);
 	fxt_merge_free(&m);
+}
+
+/* Cuts out the events after the first nanosecond that have a category or an object. */
+static void cut(const uint8_t *data, size_t size)
+{
+	const struct fxt_trace_file file = {.path = "fuzz", .data = data, .size = size};
+	struct fxt_pattern any[2] = {{.text = (char[]){"*"}}, {.text = (char[]){"mutex?*"}}};
+	struct fxt_narrow narrow = {.from_ns = 1, .has_from = true, .to_ns = UINT64_MAX / 2, .has_to = true};
+
+	narrow.by[FXT_BY_CATEGORY] = (struct fxt_patterns){.list = &any[0], .count = 1, .capacity = 1};
+	free(fxt_cut(&file, &narrow, nowhere()));
+	narrow.by[FXT_BY_OBJECT] = (struct fxt_patterns){.list = &any[1], .count = 1, .capacity = 1};
+	free(fxt_cut(&file, &narrow, nowhere()));
 }
 
 static void categories(const uint8_t *data, size_t size)
@@ -116,6 +131,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	report(copy, size, (struct fxt_report_options){.top = 10, .categories = "io,malloc"});
 	categories(copy, size);
 	merge(copy, size);
+	cut(copy, size);
 	free(copy);
 	return 0;
 }

@@ -127,7 +127,7 @@ static void put_event(const struct fxt_reader *r, const struct fxt_record *rec,
 			fxt_duration(fxt_ns(rec->provider, rec->ticks) -
 				     fxt_ns(rec->provider, rec->extra)).text);
 	else if (rec->subtype == FXT_EVENT_DURATION_COMPLETE)
-		put_duration(out, fxt_ns(rec->provider, rec->extra) - fxt_ns(rec->provider, rec->ticks));
+		put_duration(out, fxt_duration_ns(rec));
 	else if (rec->has_extra)
 		fprintf(out, "  id %" PRIu64, rec->extra);
 	if (rec->arg_count)

@@ -93,6 +93,9 @@ static void print_findings(const struct fxt_findings *f, const struct fxt_report
 {
 	size_t most = report->options.top >= FXT_TOP_ALL ? f->count : FXT_FINDINGS_SHOWN;
 
+	/* Without events the rules had nothing to look at, which the first lines say. */
+	if (!f->count && !report->overview.events)
+		return;
 	fputc('\n', out);
 	if (!fxt_findings_has_fault(f))
 		fprintf(out, "no fault found by %zu rule%s, which know some kinds of faults and not all\n",

@@ -108,9 +108,13 @@ static void advance(struct fxt_order *o, struct fxt_run_of_events *run, uint64_t
 	struct fxt_record *rec = &o->decoded[o->heap[0] % FXT_ORDER_DECODED];
 	uint64_t key_ns;
 
-	for (; at < run->end; at += fxt_record_size_words(fxt_word(o->reader, at)) * FXT_WORD_BYTES) {
-		/* Records of other providers may lie between two events of a run. */
-		run->provider = fxt_reader_provider_at(o->reader, at, run->provider);
+	for (uint64_t header; at < run->end; at += fxt_record_size_words(header) * FXT_WORD_BYTES) {
+		header = fxt_word(o->reader, at);
+		if (fxt_get_record_type(header) != FXT_RECORD_EVENT) {
+			/* Records of other providers may lie between two events of a run. */
+			run->provider = fxt_reader_provider_at(o->reader, at, run->provider);
+			continue;
+		}
 		if (o->glance && !o->glance(o->context, o->reader, at, run->provider))
 			continue;
 		if (!fxt_reader_event_at(o->reader, at, run->provider, rec) ||

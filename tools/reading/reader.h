@@ -370,6 +370,12 @@ static inline uint64_t fxt_commit_ticks(const struct fxt_record *rec)
 		       : rec->ticks;
 }
 
+/* Returns how long a complete event took that does not end before it begins, in nanoseconds. */
+static inline uint64_t fxt_duration_ns(const struct fxt_record *rec)
+{
+	return fxt_ns(rec->provider, rec->extra) - fxt_ns(rec->provider, rec->ticks);
+}
+
 /* Returns the record's argument with this name, or NULL. Where this is inlined, the compiler knows the length
  * of a name that is a literal, and compares it without a call. */
 static inline const struct fxt_argument *fxt_argument(const struct fxt_record *rec, const char *name)

@@ -157,7 +157,7 @@ void fxt_no_wait_take(struct fxt_no_wait *n, const struct fxt_reader *r, const s
 	enum fxt_fd_mode mode;
 
 	/* Shorter calls, and those that never count as waiting, are not asked for. */
-	if (fxt_ns(rec->provider, rec->extra) - fxt_ns(rec->provider, rec->ticks) < FXT_STANDING_LEAST_NS ||
+	if (fxt_duration_ns(rec) < FXT_STANDING_LEAST_NS ||
 	    fxt_role_standing(role) == FXT_STANDING_NONE)
 		return;
 	mode = fxt_file_mode(files, r, rec, role);

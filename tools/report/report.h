@@ -7,10 +7,10 @@
  * wakers of the chains that are shown did meanwhile.
  *
  * Each section is a file with functions that take an event (_take), complete the sums (_sort, _finish),
- * print the section (_print) and free it (_free), called in that order and by one thread. report.c calls
- * them in the passes, report_print.c puts the sections in order, and report_json.c and report_json_why.c
- * print them all as JSON. A section that is all zero is empty. `top` is how many lines of a section are
- * printed.
+ * print the section (_print) and free it (_free), called in that order and by one thread. report.c and
+ * report_passes.c call them, report_print.c puts the sections in order, and report_json.c and
+ * report_json_why.c print them all as JSON. A section that is all zero is empty. `top` is how many lines of a
+ * section are printed.
  */
 #ifndef FXT_TOOLS_REPORT_H
 #define FXT_TOOLS_REPORT_H

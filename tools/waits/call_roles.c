@@ -99,7 +99,7 @@ enum fxt_standing fxt_role_standing(const struct fxt_role *role)
 
 uint64_t fxt_waited_ns(const struct fxt_record *rec)
 {
-	uint64_t ns = fxt_ns(rec->provider, rec->extra) - fxt_ns(rec->provider, rec->ticks);
+	uint64_t ns = fxt_duration_ns(rec);
 	uint64_t cpu_ns = fxt_argument_or(rec, "cpu_ns", 0), voluntary;
 
 	/* A thread that never gave up the processor by itself ran, or was ready to run. */

@@ -83,7 +83,7 @@ static void take_condition(struct fxt_repeats *p, struct fxt_reader *r, const st
 void fxt_repeats_take(struct fxt_repeats *p, struct fxt_reader *r, const struct fxt_record *rec,
 		      const struct fxt_role *role, bool says_no_wait, uint32_t *place)
 {
-	uint64_t ns = fxt_ns(rec->provider, rec->extra) - fxt_ns(rec->provider, rec->ticks), ret;
+	uint64_t ns = fxt_duration_ns(rec), ret;
 	bool moves = role && (role->effect == FXT_EFFECT_READ || role->effect == FXT_EFFECT_WRITE);
 	struct fxt_repeated *one;
 

@@ -36,7 +36,7 @@ static bool gave_up(const struct fxt_record *rec, uint64_t fd, uint64_t asked)
 void fxt_timeouts_take(struct fxt_timeouts *t, struct fxt_reader *r, const struct fxt_record *rec,
 		       const struct fxt_role *role, uint32_t innermost)
 {
-	uint64_t ns = fxt_ns(rec->provider, rec->extra) - fxt_ns(rec->provider, rec->ticks), fd = UINT64_MAX;
+	uint64_t ns = fxt_duration_ns(rec), fd = UINT64_MAX;
 	bool reads, writes, found;
 	struct fxt_asker *one;
 
