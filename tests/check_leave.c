@@ -2,8 +2,10 @@
  * (writer/buffer_leave.c), while threads take chunks, and children of vfork are killed that do. What was
  * recorded is in the archive or in the file, and no record is in both; what a ring overwrites is counted. The
  * choices follow from FXT_SEED (apps/random.h). */
+#include <dirent.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "lane.h"
@@ -190,6 +192,53 @@ START_TEST(taken_in_vain)
 	leave();
 	ck_assert_uint_eq(fxt_buffer_overwritten(&buffer), is_in_pass && (is_killed || !ends) ? given_up : 0);
 	buffer.manager_word = NULL;
+	end();
+}
+END_TEST
+
+static unsigned descriptors(void)
+{
+	DIR *folder = opendir("/proc/self/fd");
+	unsigned count = 0;
+
+	while (readdir(folder))
+		count++;
+	closedir(folder);
+	return count;
+}
+
+/* The file may not become as large as it has to be. Nothing is left of it, and the memory hands out what it
+ * has room for. */
+START_TEST(no_file)
+{
+	const enum fxt_mode mode = (enum fxt_mode)(_i % 3);
+	struct fxt_chunk chunk;
+	struct rlimit limit;
+	unsigned before, i, some;
+
+	random_seed(0);
+	make_buffer(mode, (1 + random_below(4)) * FXT_BUFFER_MIN_BYTES);
+	some = (unsigned)random_below(buffer.limit);
+	for (i = 0; i < some && fxt_storage_take(&buffer.storage, 0, &chunk); i++)
+		if (random_below(2))
+			fxt_storage_finish(&buffer.storage, chunk.number, 0, 1);
+	before = descriptors();
+	ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	limit.rlim_cur = 1 + random_below(FXT_BUFFER_MIN_BYTES - 1);
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	ck_assert(getcwd(path, sizeof(path) - 40) != NULL);
+	sprintf(path + strlen(path), "/leave.%d.fxt", getpid());
+	ck_assert_int_eq(leave_for(path), -EFBIG);
+	/* Both ends of the connection are closed. */
+	ck_assert_uint_eq(descriptors(), before - 2);
+	ck_assert_int_eq(buffer.fd, -1);
+	ck_assert_int_ne(access(path, F_OK), 0);
+	ck_assert(buffer.managed && !buffer.leaves);
+	for (i = 0; i < buffer.limit; i++) {
+		enum fxt_managed_state state = fxt_managed_state_of(atomic_load(&buffer.states[i]));
+
+		ck_assert(state != FXT_MANAGED_LEFT && state != FXT_MANAGED_FREEING);
+	}
 	end();
 }
 END_TEST
@@ -516,6 +565,7 @@ int main(void)
 	tcase_add_loop_test(chosen, taken_in_vain, 0, 8);
 	tcase_add_loop_test(chosen, late_thread, 0, 12);
 	tcase_add_loop_test(chosen, taken_in_part, 0, 30);
+	tcase_add_loop_test(chosen, no_file, 0, 6);
 	tcase_set_timeout(any, 120);
 	tcase_add_loop_test(any, any_moment, 0, 60);
 	return RUN_SUITE("leaving a manager", chosen, any);

@@ -8,6 +8,7 @@ UNIT_TESTS = \
 	tests/check_block_table \
 	tests/check_buffer \
 	tests/check_buffer_file \
+	tests/check_buffer_model \
 	tests/check_child \
 	tests/check_clock \
 	tests/check_config \
@@ -47,6 +48,7 @@ tests_check_block_table_SOURCES = tests/check_block_table.c agent/objects/block_
 tests_check_block_table_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_buffer_SOURCES = tests/check_buffer.c tests/buffer_fixture.h
 tests_check_buffer_file_SOURCES = tests/check_buffer_file.c tests/buffer_fixture.h
+tests_check_buffer_model_SOURCES = tests/check_buffer_model.c tests/buffer_fixture.h tests/apps/random.h
 tests_check_child_SOURCES = tests/check_child.c $(AGENT_SOURCES) $(WRITER_SOURCES)
 if X86_64
 tests_check_child_SOURCES += interpose/functions/entry.c interpose/functions/return_word.c
