@@ -350,7 +350,7 @@ stolen=$(steal_ms)
 program=$!
 background=$program
 exec 6>begin
-"$FXT" record -q --sample=997 -o watched.fxt -p $program 6>&- &
+"$FXT" record --sample=997 -o watched.fxt -p $program 6>&- 2>said &
 watcher=$!
 background="$program $watcher"
 until_deadline is_watched
@@ -369,6 +369,8 @@ between "its samples" $(limits_of_samples $((2 * ms)) 997) "$samples"
 between "its stacks" 90 100 "$whole"
 fxt report watched.fxt >report
 is "its report names it" 1 "$(grep -c -m 1 burns report)"
+is "the last line says where the time goes" 1 \
+	"$(tail -n 1 said | grep -c '^fxt: F1 where the time goes: [0-9]*% of .* in one function, by hot ')"
 
 "$apps/burns" 1 100 0 wait <begin >/dev/null &
 program=$!
@@ -465,10 +467,18 @@ for run in "deadlock 3 rotate_log transfer" "locks_itself 1 Guard::Guard"; do
 	background=$program
 	until_deadline test -s ready
 	until_deadline is_still S
-	"$FXT" record -q --duration=50ms -o circle.fxt -p $program
+	"$FXT" record --duration=50ms -o circle.fxt -p $program 2>said
 	valid circle.fxt
-	! cat /proc/$program/syscall >/dev/null 2>&1 ||
+	if cat /proc/$program/syscall >/dev/null 2>&1; then
 		is "$name: who waits for whom" "$functions True True" "$(circle circle.fxt)"
+		count=$(wc -w <<<"$functions")
+		is "$name: what is said last" "fxt: F1 deadlock: $count thread" \
+			"$(tail -n 1 said | sed 's/threads* waits* for .*, and do.*/thread/')"
+		is "$name: the finding" "1 $count" "$(fxt report --json circle.fxt | python3 -c '
+import json, sys
+found = [f for f in json.load(sys.stdin)["findings"] if f["rule"] == "deadlock"]
+print(len(found), sum(" wants mutex 0x" in line for line in found[0]["evidence"]))')"
+	fi
 	kill_background
 done
 

@@ -104,8 +104,9 @@ void fxt_findings_json_report(const struct fxt_findings *f, const struct fxt_rep
 /* Writes a page with the findings and all that happened: tools/page/page.h. It has at most so many slices. */
 void fxt_findings_page(const struct fxt_findings *f, const struct fxt_report *report, const char *title,
 		       size_t most_slices, FILE *out);
-/* Returns the first finding of a trace, "F1 held across a wait: ...", if it is a fault; or NULL. */
-char *fxt_findings_first(const char *path);
+/* Returns the first finding of a trace, "F1 held across a wait: ...", if it is a fault or `also_note`; or
+ * NULL. */
+char *fxt_findings_first(const char *path, bool also_note);
 
 /* The subcommand `fxt report`: see tools/common/command.h. */
 int fxt_command_report(int argc, char **argv);

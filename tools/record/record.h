@@ -79,9 +79,10 @@ int fxt_record_watch(const struct fxt_record_options *o);
  * dormant program have no file. */
 bool fxt_record_wants_all(const struct fxt_record_options *o);
 
-/* Returns what is to be said last about the trace of this path, for the caller to free; or NULL. fxt's main
- * function sets it, because findings are made of more than this folder knows. */
-extern char *(*fxt_record_first_finding)(const char *path);
+/* Returns what is to be said last about the trace of this path, for the caller to free; or NULL. With
+ * `also_note` it need be no fault. fxt's main function sets it, because findings are made of more than this
+ * folder knows. */
+extern char *(*fxt_record_first_finding)(const char *path, bool also_note);
 
 /* Prints one line of summary on standard error, advice if the trace is large, and its first finding. */
 void fxt_record_summary(const struct fxt_record_options *o, const struct fxt_merge *m,

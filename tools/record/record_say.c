@@ -270,11 +270,11 @@ static void say_not_seen(const struct fxt_not_seen *n)
 		fxt_error(NULL, "not seen: %zu more things", n->count - SHOWN);
 }
 
-char *(*fxt_record_first_finding)(const char *path);
+char *(*fxt_record_first_finding)(const char *path, bool also_note);
 
 /* Says what is wrong first of all. To find it, the trace is read by a child: if that takes more memory than
  * there is, or the trace is one that no reader expects, the recording has succeeded even so. */
-static void say_first_finding(const struct fxt_merge *m, const char *path)
+static void say_first_finding(const struct fxt_record_options *o, const struct fxt_merge *m, const char *path)
 {
 	char text[512], *line;
 	size_t bytes = 0;
@@ -288,7 +288,8 @@ static void say_first_finding(const struct fxt_merge *m, const char *path)
 	if (child == 0) {
 		nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
 		if (nowhere >= 0 && dup2(nowhere, STDERR_FILENO) >= 0)
-			line = fxt_record_first_finding(path);
+			/* Who watches a program wants to know what it does, also if that is no fault. */
+			line = fxt_record_first_finding(path, o->pid);
 		else
 			line = NULL;
 		got = line ? write(ends[1], line, strlen(line)) : 0;
@@ -325,7 +326,7 @@ void fxt_record_summary(const struct fxt_record_options *o, const struct fxt_mer
 	say_left(run);
 	say(m, fxt_duration(run->wall_ns).text, path);
 	advise(o, m);
-	say_first_finding(m, path);
+	say_first_finding(o, m, path);
 }
 
 void fxt_record_not_joined(const struct fxt_record_options *o, const struct fxt_merge *m,
