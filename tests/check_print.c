@@ -14,7 +14,9 @@
 #include "tools/common/nearest.h"
 #include "tools/printing/json.h"
 #include "tools/printing/print.h"
+#include "tools/printing/terminal.h"
 #include "tools/programs/option_values.h"
+#include "writer/fxt_encode.h"
 
 /* -- Numbers and strings ------------------------------------------------------------------------------ */
 
@@ -190,6 +192,51 @@ START_TEST(lines_fit)
 }
 END_TEST
 
+/* Lines of words, of which some are longer than a line, and of gaps: folded, they have the same words, and no
+ * line is too wide. */
+START_TEST(folds_lines)
+{
+	static const char *const characters[] = {"a", "b", "\xc3\xa9", "\xe2\x82\xac"};
+	char line[4096] = "", words[4096] = "", *folded;
+	size_t columns, most, bytes;
+	FILE *out = fxt_text_stream(&folded, &bytes);
+
+	random_seed(100 + (uint64_t)_i);
+	columns = 1 + random_below(120);
+	most = columns < 30 ? 30 : columns;
+	for (unsigned i = 0, count = random_below(40); i < count; i++) {
+		int gap = (int)(random_below(10) ? 1 + random_below(3) : random_below(9));
+
+		sprintf(line + strlen(line), "%*s", gap, "");
+		for (unsigned k = random_below(20) ? 1 + random_below(12) : random_below(300); k; k--) {
+			const char *c = characters[random_below(4)];
+
+			if (strlen(line) > 3600)
+				break;
+			strcat(line, c);
+			strcat(words, c);
+		}
+	}
+	fxt_put_folded(out, line, columns);
+	fclose(out);
+	ck_assert_int_eq(folded[bytes - 1], '\n');
+	for (char *at = folded, *end; *at; at = end + 1) {
+		end = strchr(at, '\n');
+		*end = '\0';
+		ck_assert_msg(fxt_columns(at) <= most, "%zu columns of %zu: %s", fxt_columns(at), most, at);
+		ck_assert_msg(fxt_utf8_valid(at, strlen(at)), "no UTF-8: %s", at);
+		for (const char *c = at; *c; c++) {
+			if (*c != ' ') {
+				ck_assert_int_eq(*c, words[0]);
+				memmove(words, words + 1, strlen(words));
+			}
+		}
+	}
+	ck_assert_str_eq(words, "");
+	free(folded);
+}
+END_TEST
+
 /* -- JSON ------------------------------------------------------------------------------------------------ */
 
 START_TEST(writes_json)
@@ -329,6 +376,7 @@ int main(void)
 	tcase_add_test(c, cuts_in_the_middle);
 	tcase_add_loop_test(c, cuts_long_text_alike, 0, 50);
 	tcase_add_test(c, lines_fit);
+	tcase_add_loop_test(c, folds_lines, 0, 100);
 	tcase_add_test(c, writes_json);
 	tcase_add_test(c, indents_json);
 	tcase_add_test(c, a_key_once);

@@ -599,6 +599,7 @@ E2E_TESTS = \
 	tests/e2e/steps.sh \
 	tests/e2e/snapshot.sh \
 	tests/e2e/streams.sh \
+	tests/e2e/terminal.sh \
 	tests/e2e/texts.sh \
 	tests/e2e/throngs.sh \
 	tests/e2e/top.sh \
@@ -616,7 +617,7 @@ E2E_HELPERS = tests/e2e/bounded.py tests/e2e/ctf_lib.sh tests/e2e/hostile.py \
 	tests/e2e/manager.py tests/e2e/numbers.py tests/e2e/odd.py tests/e2e/other_writers.py \
 	tests/e2e/browser.py tests/e2e/page.py tests/e2e/page_maker.py \
 	tests/e2e/crashes.py tests/e2e/progress.py tests/e2e/sleeps.py tests/e2e/steps.py \
-	tests/e2e/stuck.py tests/e2e/trace.py tests/e2e/walks.py
+	tests/e2e/stuck.py tests/e2e/terminal.py tests/e2e/trace.py tests/e2e/walks.py
 # The providers of managed.sh, which keep a model of what they write.
 E2E_HELPERS += tests/manager/compare_archive.py tests/manager/hostile_providers.py \
 	tests/manager/manager_side.py tests/manager/model_provider.py tests/manager/protocol.py \

@@ -51,6 +51,8 @@ PRINTING_FILES = \
 	tools/printing/not_seen.h \
 	tools/printing/print.c \
 	tools/printing/print.h \
+	tools/printing/terminal.c \
+	tools/printing/terminal.h \
 	tools/printing/witnessed.c \
 	tools/printing/witnessed.h
 

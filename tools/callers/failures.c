@@ -111,7 +111,7 @@ static void print_places(const struct fxt_failure *one, struct fxt_who *who, siz
 		fxt_map_put(&seen, fxt_path_short(&who->culprits, FXT_FOR_CALL, path), 0, &fresh);
 		if (!fresh || shown++ >= most)
 			continue;
-		line = fxt_who_line(who, FXT_FOR_CALL, one->stacks[i], FXT_COLUMNS - INDENT);
+		line = fxt_who_line(who, FXT_FOR_CALL, one->stacks[i], fxt_width() - INDENT);
 		fxt_put_line(out, fxt_format("      %s", line));
 		free(line);
 	}

@@ -196,7 +196,7 @@ static char *second_line(const struct fxt_heap_asker *a, const struct fxt_heap_s
 	else
 		in = fxt_format(", in %s %" PRIu64, program, fxt_number(who->r, p->pid));
 	callers = fxt_who_callers(who, FXT_FOR_HEAP, a->innermost,
-				  FXT_COLUMNS - INDENT - fxt_columns(in) - (a->is_mapping ? 8 : 0));
+				  fxt_width() - INDENT - fxt_columns(in) - (a->is_mapping ? 8 : 0));
 	line = fxt_format("      %s%s%s", callers ? callers : "", a->is_mapping ? ", mapped" : "", in);
 	/* Without callers it begins with what comes behind these. */
 	if (!callers && (a->is_mapping || *in)) {
@@ -274,7 +274,7 @@ static void print_most(const struct fxt_heap_asker *most, const struct fxt_heap_
 	char *begin = fxt_format("%s: %s%s in %s block%s, %s ", what, most->is_estimate ? "about " : "",
 				 fxt_bytes(in_64_bits(sum->bytes)).text, fxt_count(sum->blocks).text,
 				 sum->blocks == 1 ? "" : "s", by);
-	char *label = fxt_who_line(who, FXT_FOR_HEAP, most->innermost, FXT_COLUMNS - strlen(begin));
+	char *label = fxt_who_line(who, FXT_FOR_HEAP, most->innermost, fxt_width() - strlen(begin));
 
 	if (label)
 		fxt_put_line(out, fxt_format("%s%s", begin, label));

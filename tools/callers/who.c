@@ -304,7 +304,7 @@ void fxt_who_print(struct fxt_who *w, enum fxt_purpose purpose, uint32_t innermo
 	size_t count = fxt_who_functions(w, purpose, innermost, false, list, SHOWN);
 
 	for (size_t i = 0; i < count && i < top; i++) {
-		char *label = label_of(&list[i], FXT_COLUMNS - INDENT - 3);
+		char *label = label_of(&list[i], fxt_width() - INDENT - 3);
 
 		fxt_put_line(out, fxt_format("      %s %s", i ? "<" : "in", label));
 		free(label);

@@ -43,7 +43,7 @@ static void print_evidence(const struct fxt_finding *x, const struct fxt_report 
 	unsigned i = 0;
 
 	if (*cost && x->evidence_count &&
-	    fxt_columns(cost) + fxt_columns(x->evidence[0]) + 2 + INDENT <= FXT_COLUMNS) {
+	    fxt_columns(cost) + fxt_columns(x->evidence[0]) + 2 + INDENT <= fxt_width()) {
 		char *line = fxt_format("%s: %s", cost, x->evidence[i++]);
 
 		print_line(out, "", line);
@@ -69,7 +69,7 @@ static void print_what(const struct fxt_finding *x, size_t place, FILE *out)
 static void print_finding(const struct fxt_finding *x, size_t place, const struct fxt_report *report,
 			  FILE *out)
 {
-	char *who = fxt_who_line(report->who, x->purpose, x->innermost, FXT_COLUMNS - INDENT - 3);
+	char *who = fxt_who_line(report->who, x->purpose, x->innermost, fxt_width() - INDENT - 3);
 
 	print_what(x, place, out);
 	if (who || x->culprit)

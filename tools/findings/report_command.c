@@ -16,6 +16,7 @@
 #include "tools/page/page.h"
 #include "tools/page/report_weights.h"
 #include "tools/printing/print.h"
+#include "tools/printing/terminal.h"
 #include "tools/programs/debug_dirs.h"
 #include "tools/programs/option_values.h"
 #include "tools/reading/mapped_trace.h"
@@ -287,10 +288,13 @@ static void print(struct input *in, const struct fxt_report *report)
 {
 	struct fxt_findings findings = {0};
 	char *bad;
+	FILE *out;
 
 	fxt_findings_make(&findings, report, in->rules_off);
 	if (in->explain) {
-		bad = fxt_findings_explain(&findings, report, in->explain, in->whole, stdout);
+		out = fxt_terminal_open();
+		bad = fxt_findings_explain(&findings, report, in->explain, in->whole, out);
+		fxt_terminal_close(out);
 		if (bad) {
 			fxt_error(in->path, "%s", bad);
 			in->failed = true;
@@ -301,7 +305,9 @@ static void print(struct input *in, const struct fxt_report *report)
 	} else if (in->options.json) {
 		fxt_findings_json_report(&findings, report, stdout);
 	} else {
-		fxt_findings_print_report(&findings, report, stdout);
+		out = fxt_terminal_open();
+		fxt_findings_print_report(&findings, report, out);
+		fxt_terminal_close(out);
 	}
 	fxt_findings_free(&findings);
 }

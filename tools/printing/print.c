@@ -109,6 +109,18 @@ static bool is_continuation(char c)
 	return ((unsigned char)c & 0xc0) == 0x80;
 }
 
+static size_t most_columns = FXT_COLUMNS;
+
+size_t fxt_width(void)
+{
+	return most_columns;
+}
+
+void fxt_set_width(size_t columns)
+{
+	most_columns = columns;
+}
+
 size_t fxt_columns(const char *utf8)
 {
 	size_t n = 0;
@@ -261,7 +273,7 @@ char *fxt_printable(const struct fxt_text *t, size_t columns, bool keep_end)
 void fxt_put_line(FILE *out, char *line)
 {
 	struct fxt_text text = fxt_text_of(line);
-	char *cut = fxt_printable(&text, FXT_COLUMNS, false);
+	char *cut = fxt_printable(&text, fxt_width(), false);
 
 	fprintf(out, "%s\n", cut);
 	free(cut);
@@ -270,7 +282,7 @@ void fxt_put_line(FILE *out, char *line)
 
 void fxt_put_wrapped(FILE *out, const struct fxt_text *t, size_t indent, size_t lines)
 {
-	size_t columns = FXT_COLUMNS - indent;
+	size_t columns = fxt_width() - indent;
 	char *text = fxt_printable(t, lines * columns, false), *at = text;
 
 	while (fxt_columns(at) > columns) {

@@ -29,8 +29,10 @@ static inline uint64_t fxt_ns_between(uint64_t from_ns, uint64_t to_ns)
 #define FXT_TOP_ALL (UINT32_MAX - 1)
 #define FXT_TOP_WHOLE UINT32_MAX
 
-/* The characters that a line of output may have. */
+/* The characters that a line of output may have: FXT_COLUMNS, or more on a wide terminal (terminal.h). */
 enum { FXT_COLUMNS = 100 };
+size_t fxt_width(void);
+void fxt_set_width(size_t columns);
 
 /* Returns a copy of the text that is UTF-8 and safe on a terminal: control characters become escapes
  * like \x1b, invalid bytes '?'. It is cut to at most `columns` characters. With `keep_end` its end is
@@ -41,7 +43,7 @@ char *fxt_printable(const struct fxt_text *t, size_t columns, bool keep_end);
 /* Returns how many columns of a terminal the text takes. */
 size_t fxt_columns(const char *utf8);
 
-/* Prints `line`, cut to FXT_COLUMNS, and a newline. Frees it. */
+/* Prints `line`, cut to fxt_width(), and a newline. Frees it. */
 void fxt_put_line(FILE *out, char *line);
 
 /* Prints text in at most `lines` lines, each indented by `indent` columns but for the first, which

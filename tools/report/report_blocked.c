@@ -118,7 +118,7 @@ static void print_stack(const struct fxt_blocked_thread *one, const struct fxt_r
 		fxt_who_print(who, FXT_FOR_LOCK, one->innermost, top, out);
 		return;
 	}
-	line = fxt_who_line(who, FXT_FOR_LOCK, one->innermost, FXT_COLUMNS - 9);
+	line = fxt_who_line(who, FXT_FOR_LOCK, one->innermost, fxt_width() - 9);
 	if (line)
 		fxt_put_line(out, fxt_format("      in %s", line));
 	free(line);

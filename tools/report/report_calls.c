@@ -134,7 +134,7 @@ static void print_who(const struct fxt_call *call, const struct fxt_reader *r,
 
 	if (fxt_stack_sums_most(by_stack, fxt_call_key(call->category, call->name), who, purpose, &most) &&
 	    most.total_ns >= WORTH_A_LINE_NS && most.total_ns >= call->total_ns / 4)
-		line = fxt_who_line(who, purpose, most.innermost, FXT_COLUMNS - 15);
+		line = fxt_who_line(who, purpose, most.innermost, fxt_width() - 15);
 	if (line)
 		fxt_put_line(out, fxt_format("      %.0f%% by %s",
 					     100.0 * (double)most.total_ns / (double)call->total_ns, line));

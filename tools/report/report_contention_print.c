@@ -32,10 +32,10 @@ enum { LABEL = 28 };
 static void print_places(const struct fxt_contended *one, const struct fxt_reader *r, struct fxt_who *who,
 			 FILE *out)
 {
-	enum { ROOM = FXT_COLUMNS - 16 };
+	size_t room = fxt_width() - 16;
 	char *at = place(r, one->at), *held_at = place(r, one->held_at), *held, *held_for;
-	char *waiter = fxt_who_line(who, FXT_FOR_LOCK, one->innermost, ROOM),
-	     *holder = fxt_who_line(who, FXT_FOR_LOCK, one->holder, ROOM - 20);
+	char *waiter = fxt_who_line(who, FXT_FOR_LOCK, one->innermost, room),
+	     *holder = fxt_who_line(who, FXT_FOR_LOCK, one->holder, room - 20);
 
 	if (holder)
 		held = fxt_format("held by %s", holder);

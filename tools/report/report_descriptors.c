@@ -230,7 +230,7 @@ static char *cut_label(const struct fxt_left *left)
 
 static void print_who(const struct fxt_left *left, struct fxt_who *who, FILE *out)
 {
-	char *line = fxt_who_line(who, FXT_FOR_CALL, left->innermost, FXT_COLUMNS - 9);
+	char *line = fxt_who_line(who, FXT_FOR_CALL, left->innermost, fxt_width() - 9);
 
 	if (line)
 		fxt_put_line(out, fxt_format("      by %s", line));

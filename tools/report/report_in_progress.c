@@ -212,7 +212,7 @@ static void print_stack(const struct fxt_report *report, uint32_t thread, FILE *
 		fxt_who_print(report->who, FXT_FOR_LOCK, innermost, report->options.top, out);
 		return;
 	}
-	line = fxt_who_line(report->who, FXT_FOR_LOCK, innermost, FXT_COLUMNS - 9);
+	line = fxt_who_line(report->who, FXT_FOR_LOCK, innermost, fxt_width() - 9);
 	if (line)
 		fxt_put_line(out, fxt_format("      in %s", line));
 	free(line);

@@ -89,7 +89,7 @@ static void print_circle(const struct fxt_lock_orders *o, const struct fxt_lock_
 					fxt_duration(fxt_ns_between(since_ns, order->first_ns)).text,
 					fxt_count(order->count).text, order->count == 1 ? "" : "s");
 
-		if (fxt_columns(which) + 1 + fxt_columns(when) <= FXT_COLUMNS) {
+		if (fxt_columns(which) + 1 + fxt_columns(when) <= fxt_width()) {
 			fxt_put_line(out, fxt_format("%s %s", which, when));
 		} else {
 			fxt_put_line(out, fxt_strdup(which));

@@ -191,7 +191,7 @@ static void print_function(const struct fxt_processor_time *p, const struct fxt_
 	if (has_place && *place.function &&
 	    (f->self ? f->self : f->total) >= p->tree.samples / WORTH_A_LINE) {
 		struct fxt_text inlined = fxt_text_of(place.function);
-		char *cut = fxt_printable(&inlined, FXT_COLUMNS - 40, true);
+		char *cut = fxt_printable(&inlined, fxt_width() - 40, true);
 
 		fprintf(out, "      mostly in %s, which was inlined\n", cut);
 		free(cut);
