@@ -51,6 +51,8 @@ PRINTING_FILES = \
 	tools/printing/not_seen.h \
 	tools/printing/print.c \
 	tools/printing/print.h \
+	tools/printing/report_log.c \
+	tools/printing/report_log.h \
 	tools/printing/terminal.c \
 	tools/printing/terminal.h \
 	tools/printing/witnessed.c \
@@ -490,8 +492,6 @@ REPORT_FILES = \
 	tools/report/report_leaks.h \
 	tools/report/report_lock_order.c \
 	tools/report/report_lock_order.h \
-	tools/report/report_log.c \
-	tools/report/report_log.h \
 	tools/report/report_losses.c \
 	tools/report/report_meanwhile.c \
 	tools/report/report_in_progress.c \

@@ -34,15 +34,16 @@ def on_terminal(words, columns):
 
 def check(words, columns):
     usual, said = in_pipe(words), on_terminal(words, columns)
+    where = f"{words} on {columns} columns"
     widest = max(map(len, said.splitlines()))
-    assert widest <= max(LEAST, min(columns, MOST)), f"{words} on {columns} columns has a line of {widest}"
+    assert widest <= max(LEAST, min(columns, MOST)), f"{where} has a line of {widest}"
     if columns == USUAL or columns == 0:
-        assert said == usual, f"{words} on {columns} columns and in a pipe differ"
+        assert said == usual, f"{where} differs from a pipe"
     elif columns < USUAL:
         # A word that is longer than a line is broken.
-        assert "".join(said.split()) == "".join(usual.split()), f"{words} on {columns} columns has other words"
+        assert "".join(said.split()) == "".join(usual.split()), f"{where} has other words"
     else:
-        assert len(said.splitlines()) <= len(usual.splitlines()), f"{words} on {columns} columns has more lines"
+        assert len(said.splitlines()) <= len(usual.splitlines()), f"{where} has more lines"
     return widest
 
 

@@ -110,8 +110,8 @@ static char *name_and_number(const struct fxt_report *report, uint64_t pid)
 
 char *fxt_rule_process(const struct fxt_report *report, uint64_t pid)
 {
-	uint64_t parent = fxt_process_name(report->r, pid).bytes ? 0
-								  : fxt_ends_parent(&report->process_ends, pid);
+	bool is_named = fxt_process_name(report->r, pid).bytes;
+	uint64_t parent = is_named ? 0 : fxt_ends_parent(&report->process_ends, pid);
 	char *label = name_and_number(report, pid), *maker, *both;
 
 	if (!parent)

@@ -55,7 +55,7 @@
 #include "report_leaks.h"
 #include "tools/analysis/left_out.h"
 #include "report_lock_order.h"
-#include "report_log.h"
+#include "tools/printing/report_log.h"
 #include "report_processor.h"
 #include "report_threads.h"
 #include "tools/descriptors/report_transfers.h"

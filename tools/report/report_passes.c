@@ -21,8 +21,8 @@ static bool is_chosen(struct fxt_report *report, const struct fxt_record *rec)
  * hold waits but wait for nothing themselves. */
 static bool is_long(const struct fxt_record *rec, const struct fxt_event_facts *facts)
 {
-	return rec->extra >= rec->ticks && fxt_duration_ns(rec) >= FXT_STANDING_LEAST_NS && facts->is_chosen &&
-	       !facts->is_function && !facts->is_heap;
+	return rec->extra >= rec->ticks && fxt_duration_ns(rec) >= FXT_STANDING_LEAST_NS &&
+	       facts->is_chosen && !facts->is_function && !facts->is_heap;
 }
 
 bool fxt_end_key(struct fxt_report *report, const struct fxt_record *rec,

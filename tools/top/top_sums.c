@@ -12,7 +12,7 @@
 #include "tools/common/message.h"
 #include "tools/descriptors/fd_lifetimes.h"
 #include "tools/report/no_wait.h"
-#include "tools/report/report_log.h"
+#include "tools/printing/report_log.h"
 
 /* A thread's process, by its place in the list, and the program in which the thread was seen last. Both are
  * one more than the number that they stand for, so 0 is none. The place may be out of date. */
