@@ -47,6 +47,8 @@ AGENT_SOURCES = \
 	agent/base/output.h \
 	agent/base/parts.c \
 	agent/base/parts.h \
+	agent/base/poisson.c \
+	agent/base/poisson.h \
 	agent/base/printf.c \
 	agent/base/printf.h \
 	agent/base/reach.h \
@@ -74,6 +76,8 @@ AGENT_SOURCES = \
 	agent/descriptors/transfer.h \
 	agent/descriptors/unix_peer.c \
 	agent/descriptors/unix_peer.h \
+	agent/stacks/call_samples.c \
+	agent/stacks/call_samples.h \
 	agent/stacks/code.c \
 	agent/stacks/code.h \
 	agent/stacks/code_module.c \
@@ -173,8 +177,6 @@ AGENT_SOURCES = \
 	agent/objects/mappings.h \
 	agent/objects/memory_life.c \
 	agent/objects/memory_life.h \
-	agent/objects/heap_sample.c \
-	agent/objects/heap_sample.h \
 	agent/objects/requests.c \
 	agent/objects/requests.h \
 	agent/process/config.c \

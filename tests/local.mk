@@ -8,13 +8,13 @@ UNIT_TESTS = \
 	tests/check_block_table \
 	tests/check_buffer \
 	tests/check_buffer_file \
+	tests/check_call_samples \
 	tests/check_child \
 	tests/check_clock \
 	tests/check_config \
 	tests/check_encode \
 	tests/check_encode_limits \
 	tests/check_filter \
-	tests/check_heap_sample \
 	tests/check_labels \
 	tests/check_leave \
 	tests/check_managed \
@@ -23,6 +23,7 @@ UNIT_TESTS = \
 	tests/check_owed \
 	tests/check_own_files \
 	tests/check_place \
+	tests/check_poisson \
 	tests/check_process_stat \
 	tests/check_refused \
 	tests/check_rewrite \
@@ -108,9 +109,13 @@ tests_check_clock_SOURCES = tests/check_clock.c
 tests_check_clock_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_filter_SOURCES = tests/check_filter.c agent/names/function_filter.c agent/base/glob.c
 tests_check_filter_CPPFLAGS = $(FXT_CPPFLAGS)
-tests_check_heap_sample_SOURCES = tests/check_heap_sample.c agent/objects/heap_sample.c
-tests_check_heap_sample_CPPFLAGS = $(FXT_CPPFLAGS)
-tests_check_heap_sample_LDADD = $(CHECK_LIBS) -lm
+tests_check_call_samples_SOURCES = tests/check_call_samples.c agent/stacks/call_samples.c \
+	agent/base/poisson.c
+tests_check_call_samples_CPPFLAGS = $(FXT_CPPFLAGS)
+tests_check_call_samples_LDADD = $(CHECK_LIBS) -lm
+tests_check_poisson_SOURCES = tests/check_poisson.c agent/base/poisson.c
+tests_check_poisson_CPPFLAGS = $(FXT_CPPFLAGS)
+tests_check_poisson_LDADD = $(CHECK_LIBS) -lm
 tests_check_labels_SOURCES = tests/check_labels.c agent/objects/label_table.c agent/base/growing_table.c
 tests_check_labels_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_unwind_SOURCES = tests/check_unwind.c agent/base/growing_table.c agent/base/loaded.c \
