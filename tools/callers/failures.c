@@ -60,7 +60,7 @@ void fxt_failures_take(struct fxt_failures *f, struct fxt_reader *r, struct fxt_
 	stack = fxt_call_stack_of(stacks, rec);
 	add_stack(f, one, stack);
 	if (stack != FXT_NO_FRAME)
-		fxt_stack_sums_add(&f->by_stack, s->value[0], stack, 0);
+		fxt_stack_sums_add_event(&f->by_stack, s->value[0], stack, 0, rec);
 }
 
 void fxt_failures_where(struct fxt_failures *f, struct fxt_call_stacks *stacks, const struct fxt_record *rec)

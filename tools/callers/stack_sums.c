@@ -21,11 +21,35 @@ void fxt_stack_sums_add_all(struct fxt_stack_sums *s, const struct fxt_stack_sum
 	}
 	s->list[slot->value[0]].count += sum->count;
 	s->list[slot->value[0]].total_ns += sum->total_ns;
+	s->list[slot->value[0]].samples += sum->samples;
+	s->list[slot->value[0]].variance_ns += sum->variance_ns;
 }
 
 void fxt_stack_sums_add(struct fxt_stack_sums *s, uint64_t key, uint32_t innermost, uint64_t ns)
 {
-	fxt_stack_sums_add_all(s, &(struct fxt_stack_sum){key, innermost, 1, ns});
+	fxt_stack_sums_add_all(
+		s, &(struct fxt_stack_sum){.key = key, .innermost = innermost, .count = 1, .total_ns = ns});
+}
+
+void fxt_stack_sums_add_event(struct fxt_stack_sums *s, uint64_t key, uint32_t innermost, uint64_t ns,
+			      const struct fxt_record *rec)
+{
+	/* Traces come from anywhere. No thread of ours draws less than one call in 64 ms of them. */
+	enum { MOST_CALLS = 1000000 };
+	const struct fxt_argument *a = fxt_argument(rec, "stands_for");
+	struct fxt_stack_sum sum = {.key = key, .innermost = innermost};
+	double calls;
+
+	if (!a || a->type != FXT_ARG_DOUBLE || !(a->f >= 1 && a->f <= MOST_CALLS)) {
+		fxt_stack_sums_add(s, key, innermost, ns);
+		return;
+	}
+	calls = a->f;
+	sum.count = (uint64_t)(calls + 0.5);
+	sum.total_ns = (uint64_t)(calls * (double)ns + 0.5);
+	sum.samples = 1;
+	sum.variance_ns = calls * (calls - 1) * (double)ns * (double)ns;
+	fxt_stack_sums_add_all(s, &sum);
 }
 
 static int by_key(const void *a, const void *b)
@@ -88,6 +112,8 @@ bool fxt_stack_sums_most(const struct fxt_stack_sums *s, uint64_t key, struct fx
 		}
 		by_path.list[slot->value[0]].count += one->count;
 		by_path.list[slot->value[0]].total_ns += one->total_ns;
+		by_path.list[slot->value[0]].samples += one->samples;
+		by_path.list[slot->value[0]].variance_ns += one->variance_ns;
 		if (by_path.list[slot->value[0]].total_ns > by_path.list[best].total_ns)
 			best = slot->value[0];
 	}

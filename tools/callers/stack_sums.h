@@ -9,7 +9,10 @@
 struct fxt_stack_sum {
 	uint64_t key;
 	uint32_t innermost;             /* node, or FXT_NO_FRAME */
+	/* Estimates, if samples are among what was added: a sample counts as often as it says. */
 	uint64_t count, total_ns;
+	uint64_t samples;               /* how many samples are among them */
+	double variance_ns;             /* the square of the deviation of total_ns, as the samples tell it */
 };
 
 /* When nothing has been added, all members are zero. */
@@ -20,6 +23,10 @@ struct fxt_stack_sums {
 };
 
 void fxt_stack_sums_add(struct fxt_stack_sums *s, uint64_t key, uint32_t innermost, uint64_t ns);
+/* Does the same for an event with a stack, of which its record says how many calls it stands for, if it is a
+ * sample of many. */
+void fxt_stack_sums_add_event(struct fxt_stack_sums *s, uint64_t key, uint32_t innermost, uint64_t ns,
+			      const struct fxt_record *rec);
 /* Adds the sum of another list. */
 void fxt_stack_sums_add_all(struct fxt_stack_sums *s, const struct fxt_stack_sum *sum);
 void fxt_stack_sums_finish(struct fxt_stack_sums *s);

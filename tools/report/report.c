@@ -155,9 +155,10 @@ static void take_duration(struct fxt_report *report, const struct fxt_record *re
 		if (!did_not_wait(report, rec, facts))
 			fxt_thread_waits_take(&report->thread_waits, report->r, rec, role, stack,
 					      duration_ns);
-		fxt_stack_sums_add(&report->call_stacks,
-				   fxt_call_key(fxt_symbol(report->r, &rec->category),
-						fxt_symbol(report->r, &rec->name)), stack, duration_ns);
+		fxt_stack_sums_add_event(&report->call_stacks,
+					 fxt_call_key(fxt_symbol(report->r, &rec->category),
+						      fxt_symbol(report->r, &rec->name)), stack, duration_ns,
+					 rec);
 	}
 	if (fxt_text_is(&rec->category, "function"))
 		report->has_functions = true;

@@ -5,6 +5,7 @@
 #endif
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -238,6 +239,8 @@ static void put_caller(struct fxt_json *j, const struct fxt_report *report, cons
 	fxt_json_object(j, "most_by");
 	fxt_json_u64(j, "count", most.count);
 	fxt_json_u64(j, "total_ns", most.total_ns);
+	fxt_json_u64(j, "samples", most.samples);
+	fxt_json_u64(j, "deviation_ns", (uint64_t)sqrt(most.variance_ns));
 	fxt_who_json(report->who, j, "stack", purpose, most.innermost);
 	fxt_json_end(j);
 }
