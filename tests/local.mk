@@ -330,6 +330,7 @@ APPS_C = \
 	tests/apps/noted \
 	tests/apps/obeys \
 	tests/apps/lasts \
+	tests/apps/often \
 	tests/apps/outlives \
 	tests/apps/owns \
 	tests/apps/pools \
@@ -576,6 +577,7 @@ E2E_TESTS = \
 	tests/e2e/mistakes.sh \
 	tests/e2e/modes.sh \
 	tests/e2e/objects.sh \
+	tests/e2e/often.sh \
 	tests/e2e/owns.sh \
 	tests/e2e/page.sh \
 	tests/e2e/page_drawn.sh \
