@@ -47,8 +47,6 @@ AGENT_SOURCES = \
 	agent/base/output.h \
 	agent/base/parts.c \
 	agent/base/parts.h \
-	agent/base/poisson.c \
-	agent/base/poisson.h \
 	agent/base/printf.c \
 	agent/base/printf.h \
 	agent/base/reach.h \
@@ -84,6 +82,8 @@ AGENT_SOURCES = \
 	agent/stacks/code_module.h \
 	agent/stacks/load_number.c \
 	agent/stacks/load_number.h \
+	agent/stacks/poisson.c \
+	agent/stacks/poisson.h \
 	agent/stacks/return_thunk.c \
 	agent/stacks/return_thunk.h \
 	agent/stacks/return_thunk_count.h \

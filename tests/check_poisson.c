@@ -1,4 +1,4 @@
-/* This tests agent/base/poisson.h: its numbers are those of the library of mathematics, and programs
+/* This tests agent/stacks/poisson.h: its numbers are those of the library of mathematics, and programs
  * that draw blocks by it get estimates without bias, whatever the sizes are. FXT_SEED names the numbers. */
 #include <check.h>
 #include <math.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "agent/base/poisson.h"
+#include "agent/stacks/poisson.h"
 #include "suite.h"
 
 static uint64_t state;

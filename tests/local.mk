@@ -110,10 +110,10 @@ tests_check_clock_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_filter_SOURCES = tests/check_filter.c agent/names/function_filter.c agent/base/glob.c
 tests_check_filter_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_call_samples_SOURCES = tests/check_call_samples.c agent/stacks/call_samples.c \
-	agent/base/poisson.c
+	agent/stacks/poisson.c
 tests_check_call_samples_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_call_samples_LDADD = $(CHECK_LIBS) -lm
-tests_check_poisson_SOURCES = tests/check_poisson.c agent/base/poisson.c
+tests_check_poisson_SOURCES = tests/check_poisson.c agent/stacks/poisson.c
 tests_check_poisson_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_poisson_LDADD = $(CHECK_LIBS) -lm
 tests_check_labels_SOURCES = tests/check_labels.c agent/objects/label_table.c agent/base/growing_table.c

@@ -176,11 +176,12 @@ static FXT_EMISSION bool fxt_is_usual(const struct fxt_thread *thread, uint64_t 
 	return FXT_LIKELY(end_ns - start_ns < thread->usual_ns);
 }
 
-/* Counts a call that is over, and returns whether it is drawn as a sample. Calls of all categories count, and
- * what a drawn one is, fxt_room_unusual() finds out. One that is counted twice is none the less drawn once. */
+/* Counts a call that is over, and returns whether it is drawn as a sample. Calls of all categories count;
+ * fxt_room_unusual() finds out what a drawn one is. One that is counted twice is none the less drawn once. */
 static FXT_EMISSION bool fxt_is_drawn(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns)
 {
-	return FXT_UNLIKELY((thread->until_sample -= (int64_t)(end_ns - start_ns) + FXT_CALL_SAMPLE_NS) < 0);
+	thread->until_sample -= (int64_t)(end_ns - start_ns) + FXT_CALL_SAMPLE_NS;
+	return FXT_UNLIKELY(thread->until_sample < 0);
 }
 
 /* Counts a record that a threshold or a filter leaves out. The counter is in the storage, so the lane is

@@ -6,10 +6,10 @@
 
 #include <string.h>
 
-#include "agent/base/poisson.h"
 #include "agent/base/stack.h"
 #include "agent/emit/call_stack.h"
 #include "agent/emit/losses.h"
+#include "agent/stacks/poisson.h"
 #include "agent/stacks/stack_walk.h"
 #include "allocation_site.h"
 #include "block_table.h"

@@ -1,7 +1,7 @@
 /* See call_samples.h. This knows no clock: tests/check_call_samples.c says how much time passes. */
 #include "call_samples.h"
 
-#include "agent/base/poisson.h"
+#include "poisson.h"
 
 enum {
 	/* One call is drawn in so many units at least and at most. Where calls are so few that more could be
@@ -67,7 +67,8 @@ static void set_rate(struct fxt_call_samples *samples)
 	samples->rate_ns = rate_ns < LEAST_NS ? LEAST_NS : rate_ns > MOST_NS ? MOST_NS : (uint64_t)rate_ns;
 }
 
-int64_t fxt_call_samples_take(struct fxt_call_samples *samples, uint64_t ns, uint64_t now_ns, uint64_t cpu_ns)
+int64_t fxt_call_samples_take(struct fxt_call_samples *samples, uint64_t ns, uint64_t now_ns,
+			      uint64_t cpu_ns)
 {
 	uint64_t units = ns + FXT_CALL_SAMPLE_NS;
 

@@ -1,7 +1,7 @@
 #!/bin/bash
-# Who calls often is known by samples: of a program whose callers make numbers of short calls that are drawn at
-# random, the samples tell each caller's share, within five deviations; in threads and in a forked child; and
-# not where there are to be no stacks.
+# Who calls often is known by samples: of a program whose callers make numbers of short calls that are drawn
+# at random, the samples tell each caller's share, within five deviations; in threads and in a forked child;
+# and not where there are to be no stacks.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
@@ -43,8 +43,10 @@ estimate()
 		for kind, n in right.items():
 		    if samples[kind] < 10:
 		        bad.append(f'{kind}: {samples[kind]} samples of {n} calls')
+		        continue
 		    # The deviation that few samples tell of themselves is too small as a rule.
-		    elif abs(said[kind] - n) > 5 * math.sqrt(square[kind] * (1 + 5 / math.sqrt(samples[kind]))):
+		    most = 5 * math.sqrt(square[kind] * (1 + 5 / math.sqrt(samples[kind])))
+		    if abs(said[kind] - n) > most:
 		        bad.append(f'{kind}: {said[kind]:.0f} +- {math.sqrt(square[kind]):.0f} and not {n}')
 		if places[1] & places[2]:
 		    bad.append(f'both callers have the stacks {places[1] & places[2]}')

@@ -12,7 +12,7 @@
 #include "agent/objects/allocation_site.h"
 #include "agent/objects/block_table.h"
 #include "agent/objects/blocks.h"
-#include "agent/base/poisson.h"
+#include "agent/stacks/poisson.h"
 #include "agent/stacks/stack_nodes.h"
 #include "apps/random.h"
 #include "part.h"
