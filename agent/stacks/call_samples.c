@@ -13,9 +13,9 @@ enum {
 	COST_PART = 128,
 	/* A sample counts for 7/8 of the next one when the rate is set. */
 	FADE = 8,
-	/* What a sample costs that was not measured yet: a walk of a stack whose code is known takes half of
-	 * it, and one question to the kernel a quarter. */
-	USUAL_COST_NS = 1500,
+	/* What a sample costs that was not measured yet. One whose code is known takes 1.5 us; but a process
+	 * that has just begun meets all code for the first time. */
+	FIRST_COST_NS = 12 * 1000,
 	/* A sample that took longer was preempted, or has met code for the first time, which is done once. */
 	MOST_COST_NS = 32 * 1000,
 };
@@ -32,9 +32,9 @@ int64_t fxt_call_samples_begin(struct fxt_call_samples *samples, uint64_t seed)
 {
 	/* As if samples had been taken so far at just this rate by a thread whose units are all of its
 	 * processor time. */
-	*samples = (struct fxt_call_samples){.random = seed | 1, .rate_ns = COST_PART * USUAL_COST_NS};
-	samples->cost_ns = FADE * USUAL_COST_NS;
-	samples->used_ns = samples->counted_ns = FADE * COST_PART * USUAL_COST_NS;
+	*samples = (struct fxt_call_samples){.random = seed | 1, .rate_ns = COST_PART * FIRST_COST_NS};
+	samples->cost_ns = FADE * FIRST_COST_NS;
+	samples->used_ns = samples->counted_ns = FADE * COST_PART * FIRST_COST_NS;
 	return next(samples);
 }
 

@@ -6,7 +6,7 @@
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
 
-one=$((seed % 60000 + 20000)) two=$((seed / 7 % 60000 + 20000))
+one=$((seed % 100000 + 50000)) two=$((seed / 7 % 100000 + 50000))
 run()
 {
 	local name=$1 how=$2
