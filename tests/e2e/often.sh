@@ -65,8 +65,10 @@ estimate fork 2
 # The report names who they were. Whoever had a call that was preempted for long may come first.
 fxt report here.fxt >report
 count comparison
-grep -A1 '^  pread ' report | grep -qE '[0-9]%( \+-[0-9]+)? by (one_byte|two_bytes) ' ||
-	fail "nobody is named: $(grep -A1 '^  pread ' report)"
+for row in '^C[0-9a-z]+ pread ' '^D[0-9a-z]+ /dev/zero '; do
+	grep -EA1 "$row" report | grep -qE '^      ~?[0-9]+%( \+-[0-9]+)? by (one_byte|two_bytes) ' ||
+		fail "nobody is named: $(grep -EA1 "$row" report)"
+done
 
 # Samples are of calls that would have a stack if they were slow, and of no others.
 FXT_STACKS=none "$FXT" record -q -o none.fxt -- "$apps/often" "$one" "$two" here

@@ -34,6 +34,10 @@ void fxt_stack_sums_finish(struct fxt_stack_sums *s);
  * of the one that took longest. Returns false if no stack of the key has a path. */
 bool fxt_stack_sums_most(const struct fxt_stack_sums *s, uint64_t key, struct fxt_who *who,
 			 enum fxt_purpose purpose, struct fxt_stack_sum *most);
+/* Sets *list to the sums of a key by path, the longest first, each with the node of its stack that took
+ * longest; the caller frees it. Returns their number. */
+size_t fxt_stack_sums_by_path(const struct fxt_stack_sums *s, uint64_t key, struct fxt_who *who,
+			      enum fxt_purpose purpose, struct fxt_stack_sum **list);
 void fxt_stack_sums_free(struct fxt_stack_sums *s);
 
 #endif

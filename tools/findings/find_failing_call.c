@@ -92,6 +92,17 @@ static void tell_caller(const struct fxt_report *report, struct fxt_finding *x, 
 	free(items);
 }
 
+/* Returns the stack that most of the failures have, as far as samples tell; else that of the first one. */
+static uint32_t who_failed(const struct fxt_report *report, const struct fxt_failure *one)
+{
+	struct fxt_stack_sum most;
+
+	return fxt_stack_sums_most(&report->failures.by_stack, one->id, report->who, FXT_FOR_CALL, &most) &&
+			       most.samples
+		       ? most.innermost
+		       : one->stacks[0];
+}
+
 void fxt_find_failing_call(const struct fxt_report *report, struct fxt_findings *f)
 {
 	static const uint64_t least[] = {
@@ -114,13 +125,17 @@ void fxt_find_failing_call(const struct fxt_report *report, struct fxt_findings 
 		/* Looking for something is a fault only if it is nearly never there, and costs. */
 		if (count && (sense != LOOKING ||
 			      (one->count >= count / 4 * 3 && ns >= fxt_rule_busy_ns(report) / 50))) {
-			x = fxt_finding_add(f, one->stacks[0], FXT_FOR_CALL, "%s failed %s times: %s", name,
-					    fxt_count(one->count).text, strerror(one->error));
+			x = fxt_finding_add(f, who_failed(report, one), FXT_FOR_CALL,
+					    "%s failed %s times: %s", name, fxt_count(one->count).text,
+					    strerror(one->error));
 			fxt_finding_evidence(
 				x, "%s of its %s calls failed, in %s%s%s", fxt_count(one->count).text,
 				fxt_count(count).text, one->stack_count == 1 ? "one place" : "",
 				one->stack_count == 1 ? "" : fxt_count(one->stack_count).text,
-				one->stack_count == 1 ? "" : " places, of which this was the first");
+				one->stack_count == 1 ? ""
+				: who_failed(report, one) == one->stacks[0]
+					? " places, of which this was the first"
+					: " places, most of them here");
 			tell_caller(report, x, one);
 			x->cost_ns = (uint64_t)((double)ns * (double)one->count / (double)count);
 			x->cost_calls = one->count;

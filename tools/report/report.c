@@ -377,7 +377,10 @@ static void take_descriptors(struct fxt_report *report, const struct fxt_record 
 		fxt_file_table_take(&report->files, report->r, rec, role);
 		return;
 	}
-	fxt_files_take(&report->files, report->r, rec, role);
+	fxt_files_take(&report->files, report->r, rec, role,
+		       fxt_facts_find(report, rec)->has_stack
+			       ? fxt_call_stack_of(&report->who->stacks, rec)
+			       : FXT_NO_FRAME);
 	fxt_moved_take(&report->moved, report->r, rec, role);
 	if (fxt_held_locks_file(rec)) {
 		size_t file = fxt_file_of(&report->files, report->r, rec, "fd");
