@@ -637,6 +637,7 @@ EXTRA_DIST += tests/faults/accounts.c tests/faults/ask_clock.c tests/faults/audi
 	tests/faults/batch_convert.c tests/faults/beside.h tests/faults/build_index.cc \
 	tests/faults/build_stamp.c tests/faults/cart.c tests/faults/chat_loop.c \
 	tests/faults/checksums.c tests/faults/collect.c tests/faults/control_pipe.c \
+	tests/faults/line_feed.c tests/faults/stock_quotes.c tests/faults/word_lookup.c \
 	tests/faults/count_cells.c tests/faults/crunch.c tests/faults/db_pool.c \
 	tests/faults/digests.cc tests/faults/event_pump.c tests/faults/expected \
 	tests/faults/export_pages.c tests/faults/filter_text.c tests/faults/find_header.c \

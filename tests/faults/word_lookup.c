@@ -11,7 +11,7 @@ int dictionary;
 /* Checks the whole dictionary once. */
 int check_dictionary(void)
 {
-	char *all = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_POPULATE, dictionary, 0);
+	char *all = mmap(NULL, PAGES * PAGE, PROT_READ, MAP_PRIVATE | MAP_POPULATE, dictionary, 0);
 	int bad = 0;
 
 	must(all != MAP_FAILED, "mmap");

@@ -15,6 +15,7 @@ static void add_to(struct fxt_stack_sum *to, const struct fxt_stack_sum *one)
 	to->total_ns += one->total_ns;
 	to->samples += one->samples;
 	to->variance_ns += one->variance_ns;
+	to->squares += one->squares;
 }
 
 void fxt_stack_sums_add_all(struct fxt_stack_sums *s, const struct fxt_stack_sum *sum)
@@ -32,8 +33,11 @@ void fxt_stack_sums_add_all(struct fxt_stack_sums *s, const struct fxt_stack_sum
 
 void fxt_stack_sums_add(struct fxt_stack_sums *s, uint64_t key, uint32_t innermost, uint64_t ns)
 {
-	fxt_stack_sums_add_all(
-		s, &(struct fxt_stack_sum){.key = key, .innermost = innermost, .count = 1, .total_ns = ns});
+	fxt_stack_sums_add_all(s, &(struct fxt_stack_sum){.key = key,
+							  .innermost = innermost,
+							  .count = 1,
+							  .total_ns = ns,
+							  .squares = 1});
 }
 
 void fxt_stack_sums_add_event(struct fxt_stack_sums *s, uint64_t key, uint32_t innermost, uint64_t ns,
@@ -54,6 +58,7 @@ void fxt_stack_sums_add_event(struct fxt_stack_sums *s, uint64_t key, uint32_t i
 	sum.total_ns = (uint64_t)(calls * (double)ns + 0.5);
 	sum.samples = 1;
 	sum.variance_ns = calls * (calls - 1) * (double)ns * (double)ns;
+	sum.squares = calls * calls;
 	fxt_stack_sums_add_all(s, &sum);
 }
 
@@ -129,6 +134,20 @@ bool fxt_stack_sums_most(const struct fxt_stack_sums *s, uint64_t key, struct fx
 
 	if (count)
 		*most = list[0];
+	free(list);
+	return count;
+}
+
+bool fxt_stack_sums_most_often(const struct fxt_stack_sums *s, uint64_t key, struct fxt_who *who,
+			       enum fxt_purpose purpose, struct fxt_stack_sum *most)
+{
+	struct fxt_stack_sum *list;
+	size_t count = fxt_stack_sums_by_path(s, key, who, purpose, &list), best = 0;
+
+	for (size_t i = 1; i < count; i++)
+		best = list[i].count > list[best].count ? i : best;
+	if (count)
+		*most = list[best];
 	free(list);
 	return count;
 }

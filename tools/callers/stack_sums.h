@@ -13,7 +13,15 @@ struct fxt_stack_sum {
 	uint64_t count, total_ns;
 	uint64_t samples;               /* how many samples are among them */
 	double variance_ns;             /* the square of the deviation of total_ns, as the samples tell it */
+	double squares;                 /* the sum of the squares of what each stands for */
 };
+
+/* Returns how many calls that stand for themselves would tell as much as what was added: fewer than `count`
+ * if samples are among it. */
+static inline double fxt_stack_sum_tells(const struct fxt_stack_sum *sum)
+{
+	return sum->squares > 0 ? (double)sum->count * (double)sum->count / sum->squares : 0;
+}
 
 /* When nothing has been added, all members are zero. */
 struct fxt_stack_sums {
@@ -38,6 +46,9 @@ bool fxt_stack_sums_most(const struct fxt_stack_sums *s, uint64_t key, struct fx
  * longest; the caller frees it. Returns their number. */
 size_t fxt_stack_sums_by_path(const struct fxt_stack_sums *s, uint64_t key, struct fxt_who *who,
 			      enum fxt_purpose purpose, struct fxt_stack_sum **list);
+/* Does what fxt_stack_sums_most() does, by number in place of time. */
+bool fxt_stack_sums_most_often(const struct fxt_stack_sums *s, uint64_t key, struct fxt_who *who,
+			       enum fxt_purpose purpose, struct fxt_stack_sum *most);
 void fxt_stack_sums_free(struct fxt_stack_sums *s);
 
 #endif

@@ -76,10 +76,12 @@ static void tell_caller(const struct fxt_report *report, struct fxt_finding *x, 
 	for (size_t i = 0; i < sums->count; i++) {
 		const struct fxt_slot *s = fxt_map_find(&failed, sums->list[i].innermost, 0);
 
+		double tells = fxt_stack_sum_tells(&sums->list[i]);
+
 		if (sums->list[i].key == fxt_call_key(one->category, one->name))
-			items[count++] = (struct fxt_contrast_item){sums->list[i].innermost,
-								    (double)sums->list[i].count,
-								    s ? (double)s->value[0] : 0};
+			items[count++] = (struct fxt_contrast_item){
+				sums->list[i].innermost, tells,
+				s ? tells * (double)s->value[0] / (double)sums->list[i].count : 0};
 	}
 	fxt_map_free(&failed);
 	if (fxt_rule_contrast(report, x, FXT_BY_SHARE, items, count, &found)) {
