@@ -74,12 +74,16 @@ AGENT_SOURCES = \
 	agent/descriptors/transfer.h \
 	agent/descriptors/unix_peer.c \
 	agent/descriptors/unix_peer.h \
+	agent/stacks/call_samples.c \
+	agent/stacks/call_samples.h \
 	agent/stacks/code.c \
 	agent/stacks/code.h \
 	agent/stacks/code_module.c \
 	agent/stacks/code_module.h \
 	agent/stacks/load_number.c \
 	agent/stacks/load_number.h \
+	agent/stacks/poisson.c \
+	agent/stacks/poisson.h \
 	agent/stacks/return_thunk.c \
 	agent/stacks/return_thunk.h \
 	agent/stacks/return_thunk_count.h \
@@ -173,8 +177,6 @@ AGENT_SOURCES = \
 	agent/objects/mappings.h \
 	agent/objects/memory_life.c \
 	agent/objects/memory_life.h \
-	agent/objects/heap_sample.c \
-	agent/objects/heap_sample.h \
 	agent/objects/requests.c \
 	agent/objects/requests.h \
 	agent/process/config.c \

@@ -9,13 +9,13 @@ UNIT_TESTS = \
 	tests/check_buffer \
 	tests/check_buffer_file \
 	tests/check_buffer_model \
+	tests/check_call_samples \
 	tests/check_child \
 	tests/check_clock \
 	tests/check_config \
 	tests/check_encode \
 	tests/check_encode_limits \
 	tests/check_filter \
-	tests/check_heap_sample \
 	tests/check_labels \
 	tests/check_leave \
 	tests/check_managed \
@@ -24,6 +24,7 @@ UNIT_TESTS = \
 	tests/check_owed \
 	tests/check_own_files \
 	tests/check_place \
+	tests/check_poisson \
 	tests/check_process_stat \
 	tests/check_refused \
 	tests/check_rewrite \
@@ -111,9 +112,13 @@ tests_check_clock_SOURCES = tests/check_clock.c
 tests_check_clock_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_filter_SOURCES = tests/check_filter.c agent/names/function_filter.c agent/base/glob.c
 tests_check_filter_CPPFLAGS = $(FXT_CPPFLAGS)
-tests_check_heap_sample_SOURCES = tests/check_heap_sample.c agent/objects/heap_sample.c
-tests_check_heap_sample_CPPFLAGS = $(FXT_CPPFLAGS)
-tests_check_heap_sample_LDADD = $(CHECK_LIBS) -lm
+tests_check_call_samples_SOURCES = tests/check_call_samples.c agent/stacks/call_samples.c \
+	agent/stacks/poisson.c
+tests_check_call_samples_CPPFLAGS = $(FXT_CPPFLAGS)
+tests_check_call_samples_LDADD = $(CHECK_LIBS) -lm
+tests_check_poisson_SOURCES = tests/check_poisson.c agent/stacks/poisson.c
+tests_check_poisson_CPPFLAGS = $(FXT_CPPFLAGS)
+tests_check_poisson_LDADD = $(CHECK_LIBS) -lm
 tests_check_labels_SOURCES = tests/check_labels.c agent/objects/label_table.c agent/base/growing_table.c
 tests_check_labels_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_unwind_SOURCES = tests/check_unwind.c agent/base/growing_table.c agent/base/loaded.c \
@@ -330,6 +335,7 @@ APPS_C = \
 	tests/apps/noted \
 	tests/apps/obeys \
 	tests/apps/lasts \
+	tests/apps/often \
 	tests/apps/outlives \
 	tests/apps/owns \
 	tests/apps/pools \
@@ -576,6 +582,7 @@ E2E_TESTS = \
 	tests/e2e/mistakes.sh \
 	tests/e2e/modes.sh \
 	tests/e2e/objects.sh \
+	tests/e2e/often.sh \
 	tests/e2e/owns.sh \
 	tests/e2e/page.sh \
 	tests/e2e/page_drawn.sh \
@@ -636,6 +643,7 @@ EXTRA_DIST += tests/faults/accounts.c tests/faults/ask_clock.c tests/faults/audi
 	tests/faults/batch_convert.c tests/faults/beside.h tests/faults/build_index.cc \
 	tests/faults/build_stamp.c tests/faults/cart.c tests/faults/chat_loop.c \
 	tests/faults/checksums.c tests/faults/collect.c tests/faults/control_pipe.c \
+	tests/faults/line_feed.c tests/faults/stock_quotes.c tests/faults/word_lookup.c \
 	tests/faults/count_cells.c tests/faults/crunch.c tests/faults/db_pool.c \
 	tests/faults/digests.cc tests/faults/event_pump.c tests/faults/expected \
 	tests/faults/export_pages.c tests/faults/filter_text.c tests/faults/find_header.c \

@@ -176,6 +176,8 @@ CALLERS_FILES = \
 	tools/callers/makers.h \
 	tools/callers/nameless.c \
 	tools/callers/nameless.h \
+	tools/callers/most_by.c \
+	tools/callers/most_by.h \
 	tools/callers/stack_sums.c \
 	tools/callers/stack_sums.h \
 	tools/callers/trend.c \

@@ -162,6 +162,7 @@ struct fxt_thread {
 	uint64_t last_ns;               /* the last time that the thread got from its clock */
 	struct fxt_clock_line clock;    /* the line by which the thread computes the time */
 	uint64_t usual_ns;              /* a call is usual if it takes less: fxt_is_usual() */
+	int64_t until_sample;           /* units until a call is drawn as a sample: fxt_is_drawn() */
 	uint64_t usual_function_ns;     /* the same of functions, which FXT_CALLERS is not about */
 	uint64_t no_room_before_ns;     /* the time until which the storage has no room: fxt_has_no_room() */
 	struct fxt_in_progress *open;   /* the entry that the next call in progress gets */
@@ -225,6 +226,8 @@ struct fxt_thread {
 	/* Counters of the process are the sums over all states, so a state's earlier threads count too:
 	 * sample.c. */
 	struct fxt_thread_bytes bytes;
+
+	struct fxt_call_samples samples;        /* call_samples.h */
 
 	/* Readings: explain.h. */
 	struct fxt_readings readings;

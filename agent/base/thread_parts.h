@@ -88,10 +88,22 @@ struct fxt_thread_pages {
 /* Bytes that a thread's calls have moved, and allocated less freed: sample.c, heap.h. */
 struct fxt_thread_bytes {
 	uint64_t read, written, heap;
-	/* bytes that the thread may still ask for before a block is drawn (heap_sample.h), and the state of
+	/* bytes that the thread may still ask for before a block is drawn (poisson.h), and the state of
 	 * its random numbers; 0: none was drawn yet */
 	int64_t until_sample;
 	uint64_t random;
+};
+
+/* Which short calls of a thread are samples, and at what rate: call_samples.h. */
+struct fxt_call_samples {
+	uint64_t random;                /* the state of the thread's random numbers; 0: none was drawn yet */
+	uint64_t rate_ns;               /* one call is drawn in so many units */
+	uint64_t end_ns;                /* the end of the call that is a sample, until it is committed */
+	double stands_for;              /* for how many calls the last sample stands */
+	uint64_t at_ns, cpu_ns;         /* the time of the last sample, and the processor time used then */
+	/* sums in which older samples weigh less: their cost, and the processor time and the units from one
+	 * to the next */
+	double cost_ns, used_ns, counted_ns;
 };
 
 struct fxt_in_progress;

@@ -20,6 +20,7 @@
 
 #include "agent/base/agent.h"
 #include "agent/base/bind.h"
+#include "agent/stacks/call_samples.h"
 #include "clock.h"
 #include "explain.h"
 #include "lanes.h"
@@ -175,6 +176,14 @@ static FXT_EMISSION bool fxt_is_usual(const struct fxt_thread *thread, uint64_t 
 	return FXT_LIKELY(end_ns - start_ns < thread->usual_ns);
 }
 
+/* Counts a call that is over, and returns whether it is drawn as a sample. Calls of all categories count;
+ * fxt_room_unusual() finds out what a drawn one is. One that is counted twice is none the less drawn once. */
+static FXT_EMISSION bool fxt_is_drawn(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns)
+{
+	thread->until_sample -= (int64_t)(end_ns - start_ns) + FXT_CALL_SAMPLE_NS;
+	return FXT_UNLIKELY(thread->until_sample < 0);
+}
+
 /* Counts a record that a threshold or a filter leaves out. The counter is in the storage, so the lane is
  * raised: see fxt_is_interrupted(). */
 static inline void fxt_thread_filtered(struct fxt_thread *thread)
@@ -191,7 +200,7 @@ static inline enum fxt_category_bit fxt_category_of(uint64_t names)
 	return (enum fxt_category_bit)(fxt_get_event_category(names) - FXT_STR_CATEGORIES);
 }
 
-/* Does what fxt_room() does, for a call that is not usual. */
+/* Does what fxt_room() does, for a call that is not usual or is drawn. */
 FXT_COLD uint64_t *fxt_room_unusual(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns,
 				    size_t words, enum fxt_category_bit category);
 
@@ -230,7 +239,7 @@ bool fxt_drop(struct fxt_thread *thread, struct fxt_in_progress *open);
 static FXT_EMISSION uint64_t *fxt_room(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns,
 				       size_t words, enum fxt_category_bit category)
 {
-	if (!fxt_is_usual(thread, start_ns, end_ns))
+	if (fxt_is_drawn(thread, start_ns, end_ns) || !fxt_is_usual(thread, start_ns, end_ns))
 		return fxt_room_unusual(thread, start_ns, end_ns, words, category);
 	return fxt_reserve(thread, start_ns, words);
 }
@@ -291,11 +300,16 @@ static FXT_EMISSION bool fxt_quick_reserve(struct fxt_thread *thread, uint64_t s
 }
 
 /* Does what fxt_quick_reserve() does, for a call that is over; returns false also if the call is not
- * usual. */
+ * usual, or is drawn. It is counted last, because fxt_room() counts it where this does not. */
 static FXT_EMISSION bool fxt_quick_room(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns,
 					size_t words, struct fxt_spot *spot)
 {
-	return fxt_is_usual(thread, start_ns, end_ns) && fxt_quick_reserve(thread, start_ns, words, spot);
+	if (!fxt_is_usual(thread, start_ns, end_ns) || !fxt_quick_reserve(thread, start_ns, words, spot))
+		return false;
+	if (!fxt_is_drawn(thread, start_ns, end_ns))
+		return true;
+	fxt_quick_leave(spot);
+	return false;
 }
 
 /* Commits a duration-complete event whose place is `spot` and whose arguments end at `at`. */

@@ -2,6 +2,7 @@
  * that a trigger may wait for, and calls after which deferred work is due. emit.h calls these functions in
  * the middle of an emission, in any context. */
 #include <string.h>
+#include <time.h>
 
 #include "agent/base/lazy_table.h"
 #include "agent/base/parts.h"
@@ -193,11 +194,68 @@ uint64_t *fxt_room_left(struct fxt_thread *thread, uint64_t start_ns, uint64_t e
 	return fxt_room_kept(thread, start_ns, end_ns, words);
 }
 
+/* -- Samples ------------------------------------------------------------------------------------- */
+
+enum { SAMPLE_WORDS = FXT_STACK_WORDS + 2 };    /* the stack, and how many calls the sample stands for */
+
+/* Returns the processor time that the thread has used; 0: it is not to be had. */
+static uint64_t used_ns(void)
+{
+	struct timespec cpu;
+
+	if (fxt_is_filtered() || FXT_SYSCALL2(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &cpu))
+		return 0;
+	return (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
+}
+
+/* Returns whether calls of this category and duration have samples: those that would have a stack if they had
+ * taken longer. Functions that are recorded in the quick way are not counted, so none of them is drawn. */
+static bool has_samples(enum fxt_category_bit category, uint64_t ns)
+{
+	return category != FXT_BIT_function && category != FXT_BIT_plt &&
+	       fxt_agent.config.stack_ns[category] != UINT64_MAX && ns < fxt_agent.config.stack_ns[category];
+}
+
+/* Finds out what to do with a call that was drawn. Returns how many words a sample adds to its record. */
+static size_t draw(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns,
+		   enum fxt_category_bit category)
+{
+	if (!fxt_agent.config.stacks) {
+		thread->until_sample = INT64_MAX;
+		return 0;
+	}
+	if (!thread->samples.random) {
+		/* Units count from any moment on. */
+		thread->until_sample += fxt_call_samples_begin(&thread->samples,
+							       end_ns ^ (uint64_t)thread->tid << 32);
+		if (thread->until_sample >= 0)
+			return 0;
+	}
+	if (!has_samples(category, end_ns - start_ns)) {
+		thread->until_sample = fxt_call_samples_pass(&thread->samples);
+		return 0;
+	}
+	thread->until_sample =
+		fxt_call_samples_take(&thread->samples, end_ns - start_ns, end_ns, used_ns());
+	thread->samples.end_ns = end_ns;
+	thread->commit |= FXT_COMMIT_WATCHED;
+	return SAMPLE_WORDS;
+}
+
+static uint64_t *put_stands_for(uint64_t *at, double calls)
+{
+	at[0] = fxt_arg_header(FXT_ARG_DOUBLE, 2, FXT_STR_stands_for);
+	memcpy(at + 1, &calls, sizeof(calls));
+	return at + 2;
+}
+
 uint64_t *fxt_room_unusual(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, size_t words,
 			   enum fxt_category_bit category)
 {
 	if (fxt_has_moved(thread))
 		return give_up(thread);
+	if (thread->until_sample < 0)
+		words += draw(thread, start_ns, end_ns, category);
 	/* Functions have a filter of their own. */
 	if (fxt_agent.config.filters_callers && category != FXT_BIT_function && category != FXT_BIT_plt &&
 	    !fxt_callers_want_this())
@@ -273,14 +331,16 @@ static const char *event_name(uint64_t header, size_t *bytes)
 	return fxt_function_name_of((uint32_t)index, bytes);
 }
 
-/* Returns the stack of a call that is about to be committed and took so long; 0: it gets none. */
-static uint32_t stack_of(struct fxt_thread *thread, uint64_t header, uint64_t end_ns, uint64_t ns)
+/* Returns the stack of a call that is about to be committed, and took so long or is a sample; 0: it gets
+ * none. */
+static uint32_t stack_of(struct fxt_thread *thread, uint64_t header, uint64_t end_ns, uint64_t ns,
+			 bool is_sample)
 {
 	unsigned category = (unsigned)fxt_get_event_category(header) - FXT_STR_CATEGORIES;
 
 	/* The start may have been moved: fxt_room_left(). */
 	if (end_ns == thread->left_ns || category >= FXT_CATEGORY_COUNT ||
-	    ns < fxt_agent.config.stack_ns[category])
+	    (ns < fxt_agent.config.stack_ns[category] && !is_sample))
 		return 0;
 	return fxt_call_stack_of(thread, fxt_agent.config.stack_frames[category]);
 }
@@ -300,7 +360,7 @@ void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header
 	struct fxt_lane *lane = fxt_lane_of(thread, at);
 	bool has_moved = fxt_has_moved(thread);
 	uint64_t start_ns = lane ? lane->at[1] : 0, end_ns = at[-1], ns = end_ns - start_ns;
-	bool is_latest = end_ns == thread->last_ns;
+	bool is_latest = end_ns == thread->last_ns, is_sample = false;
 	unsigned explained = 0;
 	uint32_t stack = 0;
 	int error = thread->watched_errno, first_error = thread->first_errno;
@@ -332,10 +392,14 @@ void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header
 		thread->commit &= ~(unsigned)FXT_COMMIT_WATCHED;
 	thread->watched_errno = thread->first_errno = 0;
 	if (start_ns) {
-		stack = stack_of(thread, header, end_ns, ns);
+		/* A handler may have come since, and its call has no room for what a sample has. */
+		is_sample = thread->samples.end_ns == end_ns;
+		stack = stack_of(thread, header, end_ns, ns, is_sample);
 		at = fxt_put_stack(at - 1, FXT_STR_stack, stack);
+		if (is_sample)
+			at = put_stands_for(at, thread->samples.stands_for);
 		*at++ = end_ns;
-		explained = stack != 0;
+		explained = (stack != 0) + is_sample;
 	}
 	/* If a fork came in the middle of this record, its start is in the parent's chunk alone: the child
 	 * finds 0 here, and nobody reads what it writes. */
@@ -347,6 +411,10 @@ void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header
 	fxt_commit_as(thread, at, header + fxt_event_args(explained), 1);
 	fxt_in_progress_settle(thread);
 	fxt_call_stack_tell(thread, stack);
+	if (is_sample) {
+		thread->samples.end_ns = 0;
+		fxt_call_samples_cost(&thread->samples, fxt_now(thread) - end_ns);
+	}
 	if (first_error && !fxt_stack_is_short())
 		fxt_call_stack_say(thread, FXT_STR_failed, first_error);
 	/* The explanation may have read the clock since. */

@@ -9,10 +9,10 @@
 #include "agent/base/stack.h"
 #include "agent/emit/call_stack.h"
 #include "agent/emit/losses.h"
+#include "agent/stacks/poisson.h"
 #include "agent/stacks/stack_walk.h"
 #include "allocation_site.h"
 #include "block_table.h"
-#include "heap_sample.h"
 
 FXT_WIPED _Atomic uint8_t fxt_block_samples[FXT_BLOCK_SAMPLE_HASHES];
 static atomic_bool has_samples;
@@ -134,11 +134,11 @@ void fxt_block_drawn_at(struct fxt_thread *thread, const void *block, size_t byt
 	if (is_first) {
 		thread->bytes.random = fxt_flow_id() ^ (uint64_t)thread->tid << 32;
 		/* The bytes count from the last that was drawn, which is as good as any other moment. */
-		thread->bytes.until_sample += (int64_t)fxt_heap_sample_distance(&thread->bytes.random, mean);
+		thread->bytes.until_sample += (int64_t)fxt_poisson_distance(&thread->bytes.random, mean);
 		if (thread->bytes.until_sample >= 0)
 			return;
 	}
-	thread->bytes.until_sample = (int64_t)fxt_heap_sample_distance(&thread->bytes.random, mean) - 1;
+	thread->bytes.until_sample = (int64_t)fxt_poisson_distance(&thread->bytes.random, mean) - 1;
 	if (fxt_stack_is_short()) {
 		lack(thread, block);
 		return;
@@ -148,7 +148,7 @@ void fxt_block_drawn_at(struct fxt_thread *thread, const void *block, size_t byt
 	if (way < 0)
 		return;
 	memory.stack = fxt_call_stack(thread);
-	memory.stands_for = fxt_heap_sample_weight(bytes, mean);
+	memory.stands_for = fxt_poisson_weight(bytes, mean);
 	atomic_store_explicit(&has_samples, true, memory_order_relaxed);
 	count_sample((uintptr_t)block, 1);
 	begin(thread, bucket, way, &memory, since_ns);

@@ -30,7 +30,7 @@ static inline bool fxt_block_may_be_sample(const void *block)
 }
 
 /* Called when a thread has asked for as many bytes as there were until a byte is drawn: thread->bytes
- * .until_sample is below 0. Enters `block`, for which `bytes` bytes were asked, as a sample (heap_sample.h),
+ * .until_sample is below 0. Enters `block`, for which `bytes` bytes were asked, as a sample (poisson.h),
  * unless these were the thread's first bytes and none is drawn. The second function is as for blocks that
  * came. */
 FXT_COLD void fxt_block_drawn_at(struct fxt_thread *thread, const void *block, size_t bytes,

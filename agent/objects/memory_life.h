@@ -1,7 +1,7 @@
 /* Lifetimes of memory. Each is an async of category malloc, from the call that made a block or a mapping to
  * the call that ended it. The begin carries the address (`ptr`), the size and the function that asked for the
  * memory, with its call stack. Begin and end of a block carry its name (`object`), and the end has the stack
- * of who freed it. A smaller block that was drawn (heap_sample.h) is a `heap sample`, of which the stacks
+ * of who freed it. A smaller block that was drawn (poisson.h) is a `heap sample`, of which the stacks
  * alone are known, and says for how many bytes it stands. Ids are those of fxt_flow_id(), so no two are alike
  * in all processes.
  *

@@ -325,7 +325,7 @@ unsigned fxt_code_module_of(uintptr_t address, struct fxt_code_latest *latest)
 
 bool fxt_code_module_tables(unsigned number, uintptr_t address, struct fxt_unwind_tables *tables)
 {
-	const struct fxt_code_module *module;
+	struct fxt_code_module *module;
 	struct found found;
 
 	if (number == FXT_CODE_NO_ROOM) {
@@ -336,7 +336,11 @@ bool fxt_code_module_tables(unsigned number, uintptr_t address, struct fxt_unwin
 	}
 	module = fxt_code_module(number);
 	*tables = (struct fxt_unwind_tables){
-		.header = module->table_header, .low = module->table_low, .high = module->table_high};
+		.header = module->table_header,
+		.low = module->table_low,
+		.high = module->table_high,
+		.known = &module->table_known,
+	};
 	return tables->header;
 }
 

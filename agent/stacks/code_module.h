@@ -35,6 +35,7 @@ struct fxt_code_module {
 	size_t path_bytes;
 	/* where its unwind tables are (struct fxt_unwind_tables); NULL: it has none */
 	const uint8_t *table_header, *table_low, *table_high;
+	struct fxt_unwind_known table_known;
 	bool is_lasting;                /* the program began with it, so it stays loaded */
 	uint8_t build_id_bytes;         /* 0: it has none */
 	uint16_t next;                  /* the next module of the same list; 0: none */

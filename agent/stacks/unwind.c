@@ -348,41 +348,83 @@ static bool read_common(struct fxt_unwind_tables *t, const uint8_t *entry, struc
 
 enum { PAIR_BYTES = 2 * sizeof(int32_t) };
 
-/* Returns the entry of the last function that begins at or before the address, or NULL. The header has a
- * table of them, sorted, with pairs of the function's and the entry's distance from the header. */
+/* Goes to the table of functions of the header, and sets how many it has. It has pairs of the function's and
+ * the entry's distance from the header, sorted. Returns false if there is none. */
+static bool go_to_functions(struct fxt_unwind_tables *t, struct cursor *c, uint64_t *count)
+{
+	enum { COUNT_BITS = 32 };
+	uint64_t version, section, counts, table;
+	uint64_t known = t->known ? atomic_load_explicit(&t->known->functions, memory_order_relaxed) : 0;
+
+	*c = cursor_at(t, t->header);
+	if (known) {
+		skip(c, known >> COUNT_BITS);
+		*count = (uint32_t)known;
+		return true;
+	}
+	version = take(c, 1);
+	section = take(c, 1);
+	counts = take(c, 1);
+	table = take(c, 1);
+	if (section == ENCODING_NONE)
+		return false;
+	take_number(c, (unsigned)section);
+	*count = take_number(c, (unsigned)counts);
+	if (c->has_failed || version != 1 || table != (RELATIVE_TO_HEADER | FORMAT_SDATA4) ||
+	    *count > (uint64_t)(c->end - c->at) / PAIR_BYTES)
+		return false;
+	if (t->known && *count <= UINT32_MAX)
+		atomic_store_explicit(&t->known->functions,
+				      (uint64_t)(c->at - t->header) << COUNT_BITS | *count,
+				      memory_order_relaxed);
+	return true;
+}
+
+/* Returns where the function of number `i` begins, less the header, with which the search compares at this
+ * step. */
+static int32_t first_of(const struct fxt_unwind_tables *t, struct cursor at, uint64_t i, uint64_t step,
+			bool *has_failed)
+{
+	_Atomic int32_t *known = t->known && step < FXT_UNWIND_STEPS ? &t->known->firsts[step] : NULL;
+	int32_t first = known ? atomic_load_explicit(known, memory_order_relaxed) : 0;
+
+	if (first)
+		return first;
+	skip(&at, i * PAIR_BYTES);
+	first = (int32_t)take(&at, sizeof(first));
+	*has_failed = at.has_failed;
+	if (known && !at.has_failed)
+		atomic_store_explicit(known, first, memory_order_relaxed);
+	return first;
+}
+
+/* Returns the entry of the last function that begins at or before the address, or NULL. */
 static const uint8_t *find_entry(struct fxt_unwind_tables *t, uint64_t address)
 {
-	struct cursor c = cursor_at(t, t->header), at;
-	uint64_t version = take(&c, 1), section = take(&c, 1), counts = take(&c, 1), table = take(&c, 1);
-	uint64_t count, low = 0, high;
-	int32_t first, entry;
+	uint64_t count, low = 0, high, step = 0;
+	bool has_failed = false;
+	struct cursor c;
+	int32_t entry;
 
-	if (section == ENCODING_NONE)
+	if (!go_to_functions(t, &c, &count))
 		return NULL;
-	take_number(&c, (unsigned)section);
-	count = take_number(&c, (unsigned)counts);
-	if (c.has_failed || version != 1 || table != (RELATIVE_TO_HEADER | FORMAT_SDATA4) ||
-	    count > (uint64_t)(c.end - c.at) / PAIR_BYTES)
-		return NULL;
-	for (high = count; low < high;) {
+	for (high = count; low < high && !has_failed;) {
 		uint64_t middle = low + (high - low) / 2;
 
-		at = c;
-		skip(&at, middle * PAIR_BYTES);
-		first = (int32_t)take(&at, sizeof(first));
-		if (at.has_failed)
-			return NULL;
-		if ((uintptr_t)t->header + (uint64_t)(int64_t)first <= address)
+		if ((uintptr_t)t->header + (uint64_t)(int64_t)first_of(t, c, middle, step, &has_failed) <=
+		    address) {
 			low = middle + 1;
-		else
+			step = 2 * step + 2;
+		} else {
 			high = middle;
+			step = 2 * step + 1;
+		}
 	}
-	if (!low)
+	if (has_failed || !low)
 		return NULL;
-	at = c;
-	skip(&at, (low - 1) * PAIR_BYTES + sizeof(first));
-	entry = (int32_t)take(&at, sizeof(entry));
-	if (at.has_failed || entry > t->high - t->header || entry < t->low - t->header)
+	skip(&c, (low - 1) * PAIR_BYTES + sizeof(entry));
+	entry = (int32_t)take(&c, sizeof(entry));
+	if (c.has_failed || entry > t->high - t->header || entry < t->low - t->header)
 		return NULL;
 	return t->header + entry;
 }

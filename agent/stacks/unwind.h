@@ -11,11 +11,26 @@
 #define FXT_UNWIND_H
 
 #include <elf.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "agent/base/reach.h"
+
+/* After five steps, what is left of the 14 000 functions of a large program stands in a page or two. */
+enum { FXT_UNWIND_STEPS = (1 << 5) - 1 };
+
+/* What is kept of an object's table of functions, at which each search begins: how many there are, and where
+ * those begin that the first steps of a search compare with. Otherwise each search would touch as many pages,
+ * and ask the kernel about them. Threads fill it without a lock. At the beginning all members are zero. */
+struct fxt_unwind_known {
+	/* by the step: that of number n goes on at 2 n + 1, or above at 2 n + 2; 0: not known yet */
+	_Atomic int32_t firsts[FXT_UNWIND_STEPS];
+	/* where the table begins behind the header, in the high half, and how many functions it has; 0: not
+	 * known yet */
+	_Atomic uint64_t functions;
+};
 
 /* The unwind tables of an object in memory: the section .eh_frame_hdr, which says where .eh_frame is, and the
  * bounds of the segment in which both lie. An object with code that the calling thread will return to stays
@@ -23,6 +38,7 @@
  * program may have taken the right to read it away. So the kernel is asked about each page. */
 struct fxt_unwind_tables {
 	const uint8_t *header, *low, *high;
+	struct fxt_unwind_known *known; /* NULL: nothing is kept */
 	struct fxt_reach reach;
 };
 

@@ -251,7 +251,8 @@ static inline struct fxt_thread *fxt_enter_first(enum fxt_category category)
 				RESULT_LONG								\
 				COUNT_##result_kind							\
 				end_ns_ = fxt_now(thread_);						\
-				if (FXT_LIKELY(fxt_is_usual(thread_, start_ns_, end_ns_))) {		\
+				if (FXT_LIKELY(fxt_is_usual(thread_, start_ns_, end_ns_)) &&		\
+				    !fxt_is_drawn(thread_, start_ns_, end_ns_)) {			\
 					fxt_in_progress_empty_with(thread_, open_,			\
 								   fxt_filler(FXT_SLOT_WORDS));		\
 					fxt_quick_complete(thread_, &spot_, at_, end_ns_, names_,	\

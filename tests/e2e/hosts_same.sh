@@ -43,6 +43,8 @@ count_signals 3
 count_streams 3
 count_io 2 5
 count_io_fortified 2 5
+often 3000 5000 threads
+often 2000 1000 fork
 ends exec
 ends vfork
 ends handler

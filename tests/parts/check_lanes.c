@@ -346,6 +346,15 @@ START_TEST(the_quick_way_gives_up_where_it_must)
 	SAID("slice io:frame @1000 fd=4 -> 1099\n");
 	EXPECT(nth(0)->events == 1 && !nth(0)->raised_at);
 	EXPECT(!fxt_quick_room(&part_thread, 1000, 1100, 1, &spot) && !nth(0)->raised_at);
+	/* A call at which the count falls below zero is drawn; one that is not usual is counted elsewhere. */
+	part_thread.until_sample = 99 + FXT_CALL_SAMPLE_NS;
+	EXPECT(!fxt_quick_room(&part_thread, 1000, 1100, 1, &spot));
+	EXPECT(part_thread.until_sample == 99 + FXT_CALL_SAMPLE_NS);
+	EXPECT(fxt_quick_room(&part_thread, 1000, 1099, 1, &spot) && part_thread.until_sample == 0);
+	fxt_quick_leave(&spot);
+	EXPECT(!fxt_quick_room(&part_thread, 1000, 1000, 1, &spot) && part_thread.until_sample < 0);
+	EXPECT(!nth(0)->raised_at && nth(0)->events == 1);
+	part_thread.until_sample = INT64_MAX;
 	part_thread.commit = FXT_COMMIT_WATCHED;
 	EXPECT(!fxt_quick_reserve(&part_thread, 1000, 1, &spot) && !nth(0)->raised_at);
 	part_thread.commit = 0;

@@ -12,7 +12,7 @@
 #include "agent/objects/allocation_site.h"
 #include "agent/objects/block_table.h"
 #include "agent/objects/blocks.h"
-#include "agent/objects/heap_sample.h"
+#include "agent/stacks/poisson.h"
 #include "agent/stacks/stack_nodes.h"
 #include "apps/random.h"
 #include "part.h"
@@ -73,14 +73,14 @@ void fxt_label_tell_block(struct fxt_thread *thread, uintptr_t block, const stru
 	told_blocks++;
 }
 
-uint64_t fxt_heap_sample_distance(uint64_t *random, uint64_t mean)
+uint64_t fxt_poisson_distance(uint64_t *random, uint64_t mean)
 {
 	EXPECT(mean == fxt_agent.config.heap_sample_bytes && *random);
 	++*random;
 	return distance;
 }
 
-uint64_t fxt_heap_sample_weight(uint64_t bytes, uint64_t mean)
+uint64_t fxt_poisson_weight(uint64_t bytes, uint64_t mean)
 {
 	EXPECT(mean == fxt_agent.config.heap_sample_bytes);
 	return bytes * 2;

@@ -69,7 +69,8 @@ tests_parts_check_stack_walk_SOURCES = tests/parts/check_stack_walk.c \
 tests_parts_check_stack_walk_CPPFLAGS = $(PART_CPPFLAGS)
 tests_parts_check_text_SOURCES = tests/parts/check_text.c agent/emit/program_text.c $(PART_FILES)
 tests_parts_check_text_CPPFLAGS = $(PART_CPPFLAGS)
-tests_parts_check_watched_SOURCES = tests/parts/check_watched.c agent/emit/watched.c $(PART_FILES)
+tests_parts_check_watched_SOURCES = tests/parts/check_watched.c agent/stacks/poisson.c \
+	agent/emit/watched.c agent/stacks/call_samples.c $(PART_FILES)
 tests_parts_check_watched_CPPFLAGS = $(PART_CPPFLAGS)
 # These have the text of the file that they test in them.
 tests_parts_check_calls_SOURCES = tests/parts/check_calls.c tests/parts/calls_fixture.h $(PART_FILES)

@@ -230,6 +230,7 @@ void part_setup(void)
 	part_thread.tid = PART_TID;
 	part_thread.last_ns = PART_START_NS;
 	part_thread.usual_ns = UINT64_MAX;
+	part_thread.until_sample = INT64_MAX;
 	part_thread.ready = part_thread.in_use = true;
 	part_thread.open = fxt_in_progress_entries(&part_thread);
 	part_thread.fenced_entries[0].frame = UINTPTR_MAX;

@@ -4,6 +4,7 @@
 #endif
 
 #include "failures.h"
+#include "most_by.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -60,7 +61,7 @@ void fxt_failures_take(struct fxt_failures *f, struct fxt_reader *r, struct fxt_
 	stack = fxt_call_stack_of(stacks, rec);
 	add_stack(f, one, stack);
 	if (stack != FXT_NO_FRAME)
-		fxt_stack_sums_add(&f->by_stack, s->value[0], stack, 0);
+		fxt_stack_sums_add_event(&f->by_stack, s->value[0], stack, 1, rec);
 }
 
 void fxt_failures_where(struct fxt_failures *f, struct fxt_call_stacks *stacks, const struct fxt_record *rec)
@@ -94,30 +95,38 @@ void fxt_failures_sort(struct fxt_failures *f)
 enum { LABEL = 28 };
 #define FIGURES " %10s %10s  "
 
-/* Prints who failed there, each path once, a line each, at most `most`. */
-static void print_places(const struct fxt_failure *one, struct fxt_who *who, size_t most, FILE *out)
+/* Prints who failed there, each path once, a line each, at most `most`: first those of whom it is known how
+ * often, by samples, with their share. */
+static void print_places(const struct fxt_failures *f, const struct fxt_failure *one, struct fxt_who *who,
+			 size_t most, FILE *out)
 {
-	enum { INDENT = 6 };
+	enum { INDENT = 6, INDENT_SHARE = 20 };
 	struct fxt_map seen = {0};
-	size_t shown = 0;
+	struct fxt_stack_sum *sums;
+	size_t shown = 0, count = fxt_stack_sums_by_path(&f->by_stack, one->id, who, FXT_FOR_CALL, &sums);
 	bool fresh;
 
-	for (size_t i = 0; i < one->stack_count; i++) {
-		uint32_t path = fxt_path_of(&who->culprits, FXT_FOR_CALL, one->stacks[i]);
+	for (size_t i = 0; i < count + one->stack_count; i++) {
+		const struct fxt_stack_sum *sum = i < count && sums[i].samples ? &sums[i] : NULL;
+		uint32_t stack = i < count ? sums[i].innermost : one->stacks[i - count];
+		uint32_t path = fxt_path_of(&who->culprits, FXT_FOR_CALL, stack);
 		char *line;
 
-		if (path == FXT_NO_PATH)
+		if (path == FXT_NO_PATH || (i < count && !sum))
 			continue;
 		fxt_map_put(&seen, fxt_path_short(&who->culprits, FXT_FOR_CALL, path), 0, &fresh);
 		if (!fresh || shown++ >= most)
 			continue;
-		line = fxt_who_line(who, FXT_FOR_CALL, one->stacks[i], fxt_width() - INDENT);
-		fxt_put_line(out, fxt_format("      %s", line));
+		line = fxt_who_line(who, FXT_FOR_CALL, stack, fxt_width() - (sum ? INDENT_SHARE : INDENT));
+		fxt_put_line(out, sum ? fxt_format("      %s by %s", fxt_most_by_share(sum, one->count).text,
+						   line)
+				      : fxt_format("      %s", line));
 		free(line);
 	}
 	if (shown > most)
 		fprintf(out, "      and %zu more place%s\n", shown - most, shown - most == 1 ? "" : "s");
 	fxt_map_free(&seen);
+	free(sums);
 }
 
 void fxt_failures_print(const struct fxt_failures *f, struct fxt_who *who, uint64_t begin_ns, size_t top,
@@ -138,7 +147,7 @@ void fxt_failures_print(const struct fxt_failures *f, struct fxt_who *who, uint6
 		fxt_put_label(out, fxt_handle_of_function(&text).text, name, LABEL);
 		fprintf(out, FIGURES "%s\n", fxt_count(one->count).text,
 			fxt_duration(fxt_ns_between(begin_ns, one->first_ns)).text, strerror(one->error));
-		print_places(one, who, top == FXT_TOP_WHOLE ? top : PLACES_SHOWN, out);
+		print_places(f, one, who, top == FXT_TOP_WHOLE ? top : PLACES_SHOWN, out);
 		free(name);
 	}
 	fxt_put_more(out, f->count, most);
@@ -159,6 +168,7 @@ void fxt_failures_json(const struct fxt_failures *f, struct fxt_who *who, struct
 		fxt_json_i64(j, "errno", one->error);
 		fxt_json_u64(j, "count", one->count);
 		fxt_json_u64(j, "first_ns", one->first_ns);
+		fxt_most_by_json(j, &f->by_stack, one->id, who, FXT_FOR_CALL, false);
 		fxt_json_array(j, "stacks");
 		for (size_t k = 0; k < one->stack_count; k++)
 			fxt_who_json(who, j, NULL, FXT_FOR_CALL, one->stacks[k]);

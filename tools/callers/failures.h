@@ -24,7 +24,7 @@ struct fxt_failures {
 	size_t count, capacity;
 	struct fxt_map by_call;
 	struct fxt_map last;            /* thread -> place of its last failure */
-	struct fxt_stack_sums by_stack; /* those whose stack is known, by `id` */
+	struct fxt_stack_sums by_stack; /* counts of those whose stack is known, by `id` */
 	bool has_stacks;
 };
 

@@ -9,7 +9,8 @@
 #include "rule_facts.h"
 #include "tools/printing/print.h"
 
-/* Returns who makes calls of this name: by samples within it, else by those of its calls that were slow. */
+/* Returns who makes calls of this name most often: by those of its calls that were drawn, if some were; else
+ * by samples within it, and by those of its calls that were slow. */
 static uint32_t who_calls(const struct fxt_report *report, const struct fxt_repeated *one)
 {
 	struct fxt_text name = fxt_symbol_text(report->r, one->name);
@@ -17,16 +18,38 @@ static uint32_t who_calls(const struct fxt_report *report, const struct fxt_repe
 	const char *const names[] = {plain, inner, library, NULL};
 	uint32_t by_samples;
 	struct fxt_stack_sum most;
+	bool has_most = fxt_stack_sums_most_often(&report->call_stacks,
+						  fxt_call_key(one->category, one->name), report->who,
+						  FXT_FOR_CALL, &most);
 
+	if (has_most && most.samples)
+		return most.innermost;
 	snprintf(plain, sizeof(plain), "%.*s", (int)name.bytes, name.text);
 	snprintf(inner, sizeof(inner), "__%s", plain);
 	snprintf(library, sizeof(library), "__libc_%s", plain);
 	if (fxt_rule_samples_in(report, names, &by_samples) >= 3 && by_samples != FXT_NO_FRAME)
 		return by_samples;
-	if (fxt_stack_sums_most(&report->call_stacks, fxt_call_key(one->category, one->name), report->who,
-				FXT_FOR_CALL, &most))
-		return most.innermost;
-	return by_samples;
+	return has_most ? most.innermost : by_samples;
+}
+
+/* Returns what the calls that moved little took, without the few that waited; 0: most of them wait for what
+ * they read, and a buffer does not save that. */
+static uint64_t tiny_ns(const struct fxt_report *report, const struct fxt_repeated *one)
+{
+	enum { WAITS_NS = 10000 };
+	uint64_t most_ns;
+
+	for (size_t i = 0; i < report->calls.count; i++) {
+		const struct fxt_call *call = &report->calls.list[i];
+
+		if (call->name != one->name || call->category != one->category)
+			continue;
+		if (fxt_call_percentile(call, 50) >= WAITS_NS)
+			return 0;
+		most_ns = fxt_call_percentile(call, 99) * one->tiny;
+		return one->tiny_ns < most_ns ? one->tiny_ns : most_ns;
+	}
+	return 0;
 }
 
 void fxt_find_tiny_io(const struct fxt_report *report, struct fxt_findings *f)
@@ -34,19 +57,22 @@ void fxt_find_tiny_io(const struct fxt_report *report, struct fxt_findings *f)
 	for (size_t i = 0; i < report->repeats.call_count; i++) {
 		const struct fxt_repeated *one = &report->repeats.calls[i];
 		struct fxt_finding *x;
+		uint64_t ns;
 		char *name;
 
 		if (one->tiny < (uint64_t)FXT_LEAST(tiny_io) || one->tiny < one->count / 10 * 9 ||
 		    one->tiny_ns < fxt_rule_busy_ns(report) / 50)
+			continue;
+		ns = tiny_ns(report, one);
+		if (!ns)
 			continue;
 		name = fxt_rule_name(report, one->name, 16);
 		x = fxt_finding_add(f, who_calls(report, one), FXT_FOR_CALL,
 				    "%s %s moved %llu bytes each in the mean", fxt_count(one->tiny).text,
 				    name,
 				    (unsigned long long)((one->tiny_bytes + one->tiny / 2) / one->tiny));
-		fxt_finding_evidence(x, "they took %s, which a buffer would save",
-				     fxt_duration(one->tiny_ns).text);
-		x->cost_ns = one->tiny_ns;
+		fxt_finding_evidence(x, "they took %s, which a buffer would save", fxt_duration(ns).text);
+		x->cost_ns = ns;
 		x->cost_calls = one->tiny;
 		free(name);
 	}
@@ -144,12 +170,14 @@ void fxt_find_exceptions(const struct fxt_report *report, struct fxt_findings *f
 	x->cost_ns = fxt_samples_ns(&report->processor, samples);
 }
 
-/* Returns the call of a list of which the trace has most time with a stack. */
-static uint32_t slowest_caller(const struct fxt_report *report, const char *const *names)
+/* Returns who makes calls of a list most often, as far as they have stacks, and sets *is_drawn to whether
+ * some of these were drawn. */
+static uint32_t who_makes(const struct fxt_report *report, const char *const *names, bool *is_drawn)
 {
-	uint64_t longest = 0;
+	uint64_t count = 0;
 	uint32_t found = FXT_NO_FRAME;
 
+	*is_drawn = false;
 	for (size_t i = 0; i < report->repeats.call_count; i++) {
 		const struct fxt_repeated *one = &report->repeats.calls[i];
 		struct fxt_text name = fxt_symbol_text(report->r, one->name);
@@ -157,11 +185,13 @@ static uint32_t slowest_caller(const struct fxt_report *report, const char *cons
 
 		for (const char *const *n = names; *n; n++)
 			if (fxt_text_is(&name, *n) &&
-			    fxt_stack_sums_most(&report->call_stacks, fxt_call_key(one->category, one->name),
-						report->who, FXT_FOR_CALL, &most) &&
-			    most.total_ns > longest) {
-				longest = most.total_ns;
+			    fxt_stack_sums_most_often(&report->call_stacks,
+						      fxt_call_key(one->category, one->name), report->who,
+						      FXT_FOR_CALL, &most) &&
+			    most.count > count) {
+				count = most.count;
 				found = most.innermost;
+				*is_drawn = most.samples;
 			}
 	}
 	return found;
@@ -175,8 +205,6 @@ static bool is_asked(const struct fxt_report *report, const struct fxt_file *fil
 	return in && out && in->bytes && strchr(file->label, ':') && !strstr(file->label, "accepted") &&
 	       in->total_ns >= fxt_rule_run_ns(report) / 4;
 }
-
-static const char *const reads[] = {"read", "recv", "recvfrom", "recvmsg", "readv", NULL};
 
 /* Returns whether there are two writes for each read, which takes the 40 ms for which Linux delays an
  * acknowledgement. */
@@ -192,41 +220,14 @@ static bool is_delayed(const struct fxt_report *report, const struct fxt_file *f
 	return median_ns > 38000000 && median_ns < 52000000;
 }
 
-/* Returns the process that made connections to the peer, or 0. */
-static uint64_t process_that_asks(const struct fxt_report *report, const char *peer)
+/* Returns the stack in which most time went for the peer, as far as it is known. */
+static uint32_t who_asks(const struct fxt_report *report, const struct fxt_file *file)
 {
-	for (size_t i = 0; i < report->made.count; i++) {
-		const struct fxt_maker *m = &report->made.list[i];
-		struct fxt_text label;
+	struct fxt_stack_sum most;
 
-		if (!m->first_label || !fxt_maker_is(m, report->r, "net", "connection"))
-			continue;
-		label = fxt_symbol_text(report->r, m->first_label);
-		if (fxt_text_is(&label, peer))
-			return m->pid;
-	}
-	return 0;
-}
-
-/* Returns the stack in which that process has waited longest for answers, as far as slow calls tell it. A
- * server that reads by the same function is another process. */
-static uint32_t who_asks(const struct fxt_report *report, const char *peer)
-{
-	uint64_t pid = process_that_asks(report, peer), longest = 0;
-	uint32_t found = FXT_NO_FRAME;
-
-	for (size_t i = 0; i < report->call_stacks.count; i++) {
-		const struct fxt_stack_sum *sum = &report->call_stacks.list[i];
-		struct fxt_text name = fxt_symbol_text(report->r, (uint32_t)sum->key);
-
-		for (const char *const *n = reads; *n; n++)
-			if (fxt_text_is(&name, *n) && sum->total_ns > longest &&
-			    (!pid || fxt_rule_process_of(report, sum->innermost) == pid)) {
-				longest = sum->total_ns;
-				found = sum->innermost;
-			}
-	}
-	return found;
+	return fxt_stack_sums_most(&report->files.by_stack, file->id, report->who, FXT_FOR_CALL, &most)
+		       ? most.innermost
+		       : FXT_NO_FRAME;
 }
 
 void fxt_find_delayed_ack(const struct fxt_report *report, struct fxt_findings *f)
@@ -237,7 +238,7 @@ void fxt_find_delayed_ack(const struct fxt_report *report, struct fxt_findings *
 
 		if (!is_delayed(report, file))
 			continue;
-		x = fxt_finding_add(f, who_asks(report, file->label), FXT_FOR_CALL,
+		x = fxt_finding_add(f, who_asks(report, file), FXT_FOR_CALL,
 				    "each answer of %s came after 40 ms: an acknowledgement was delayed",
 				    file->label);
 		fxt_finding_evidence(x,
@@ -249,6 +250,17 @@ void fxt_find_delayed_ack(const struct fxt_report *report, struct fxt_findings *
 	}
 }
 
+/* Returns whether it was told that each request had a connection of its own. */
+static bool is_told_as_connections(const struct fxt_findings *f, const struct fxt_file *file)
+{
+	for (size_t i = 0; i < f->count; i++)
+		if (f->list[i].rule == &fxt_rules[FXT_RULE_connection_per_item] &&
+		    f->list[i].cost_calls >= file->uses[FXT_FILE_READ]->calls / 10 * 9 &&
+		    strstr(f->list[i].what, file->label))
+			return true;
+	return false;
+}
+
 void fxt_find_round_trips(const struct fxt_report *report, struct fxt_findings *f)
 {
 	for (size_t i = 0; i < report->files.count; i++) {
@@ -258,9 +270,10 @@ void fxt_find_round_trips(const struct fxt_report *report, struct fxt_findings *
 
 		if (!is_asked(report, file) || is_delayed(report, file) ||
 		    in->calls < (uint64_t)FXT_LEAST(round_trips) || in->total_ns / in->calls < 20000 ||
-		    out->calls < in->calls / 10 * 9 || out->calls > in->calls / 10 * 11)
+		    out->calls < in->calls / 10 * 9 || out->calls > in->calls / 10 * 11 ||
+		    is_told_as_connections(f, file))
 			continue;
-		x = fxt_finding_add(f, who_asks(report, file->label), FXT_FOR_CALL,
+		x = fxt_finding_add(f, who_asks(report, file), FXT_FOR_CALL,
 				    "%s requests to %s, one after the other, each waited for its answer",
 				    fxt_count(in->calls).text, file->label);
 		fxt_finding_evidence(x, "an answer took %s in the mean, all of them %s",
@@ -277,12 +290,13 @@ void fxt_find_library_per_item(const struct fxt_report *report, struct fxt_findi
 	uint64_t ns, count = fxt_repeats_of(&report->repeats, report->r, "dlclose", &ns), samples;
 	struct fxt_finding *x;
 	uint32_t who;
+	bool is_drawn;
 
 	if (count < (uint64_t)FXT_LEAST(library_per_item))
 		return;
 	samples = fxt_rule_samples_in(report, names, &who);
 	if (who == FXT_NO_FRAME)
-		who = slowest_caller(report, closes);
+		who = who_makes(report, closes, &is_drawn);
 	x = fxt_finding_add(f, who, FXT_FOR_CALL, "libraries were opened and closed %s times",
 			    fxt_count(count).text);
 	fxt_finding_evidence(x, "closing took %s; %llu of %llu samples are in opening and closing",
@@ -300,13 +314,15 @@ void fxt_find_mapping_per_item(const struct fxt_report *report, struct fxt_findi
 	uint64_t map_ns, unmap_ns, maps = fxt_repeats_of(&report->repeats, report->r, "mmap", &map_ns);
 	uint64_t unmaps = fxt_repeats_of(&report->repeats, report->r, "munmap", &unmap_ns);
 	struct fxt_finding *x;
-	uint32_t who;
+	uint32_t who, by_samples;
+	bool is_drawn;
 
 	if (maps < (uint64_t)FXT_LEAST(mapping_per_item) || unmaps < maps / 10 * 9 ||
 	    map_ns + unmap_ns < fxt_rule_busy_ns(report) / 50)
 		return;
-	if (fxt_rule_samples_in(report, names, &who) < 3 || who == FXT_NO_FRAME)
-		who = slowest_caller(report, calls);
+	who = who_makes(report, calls, &is_drawn);
+	if (!is_drawn && fxt_rule_samples_in(report, names, &by_samples) >= 3 && by_samples != FXT_NO_FRAME)
+		who = by_samples;
 	x = fxt_finding_add(f, who, FXT_FOR_CALL, "%s mappings were made and removed again",
 			    fxt_count(maps).text);
 	fxt_finding_evidence(x, "mmap and munmap took %s; what touching new pages takes comes to that",
@@ -322,13 +338,14 @@ void fxt_find_vain_wakeups(const struct fxt_report *report, struct fxt_findings 
 	for (size_t i = 0; i < report->repeats.cond_count; i++) {
 		const struct fxt_woken *w = &report->repeats.conds[i];
 		struct fxt_finding *x;
+		bool is_drawn;
 		char *name;
 
 		if (w->broadcasts < 20 || w->vain < (uint64_t)FXT_LEAST(vain_wakeups) ||
 		    w->vain < w->waits / 2 || w->vain < w->broadcasts * 4)
 			continue;
 		name = w->name ? fxt_rule_name(report, w->name, 32) : NULL;
-		x = fxt_finding_add(f, slowest_caller(report, calls), FXT_FOR_LOCK,
+		x = fxt_finding_add(f, who_makes(report, calls, &is_drawn), FXT_FOR_LOCK,
 				    "%s threads were woken to no use from condition %s",
 				    fxt_count(w->vain).text, name ? name : "without a name");
 		fxt_finding_evidence(

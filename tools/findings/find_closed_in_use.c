@@ -27,7 +27,7 @@ void fxt_find_closed_in_use(const struct fxt_report *report, struct fxt_findings
 		name = fxt_rule_name(report, one->name, 16);
 		what = one->is_stream ? fxt_strdup("a stream")
 				      : fxt_format("descriptor %" PRIu64, one->object);
-		user = fxt_who_line(report->who, FXT_FOR_CALL, one->used_in, FXT_COLUMNS - 30);
+		user = fxt_who_line(report->who, FXT_FOR_CALL, one->used_in, fxt_width() - 30);
 		closer = fxt_thread_label(report->r, one->closer, report->has_processes);
 		x = fxt_finding_add(f, one->closed_in, FXT_FOR_CALL,
 				    "%s was closed while another thread was in %s on it", what, name);

@@ -67,7 +67,7 @@ static uint32_t who_had_it_done(const struct fxt_report *report, uint32_t sample
 /* Adds in what holders computed. */
 static void add_work(struct fxt_finding *x, const struct fxt_report *report, const struct fxt_held_lock *did)
 {
-	char *line = fxt_who_line(report->who, FXT_FOR_CALL, did->worked_in, FXT_COLUMNS - 44);
+	char *line = fxt_who_line(report->who, FXT_FOR_CALL, did->worked_in, fxt_width() - 44);
 
 	fxt_finding_evidence(x, "%.0f%% of what its holders computed: %s",
 			     100.0 * (double)did->worked_in_ns / (double)did->worked_ns, line ? line : "?");
@@ -125,7 +125,7 @@ static void add_lock(const struct fxt_report *report, struct fxt_findings *f, si
 			     held_count ? fxt_duration(held_ns / held_count).text : "");
 	if (is_seen)
 		add_work(x, report, did);
-	waiter = fxt_who_line(report->who, FXT_FOR_LOCK, one->innermost, FXT_COLUMNS - 20);
+	waiter = fxt_who_line(report->who, FXT_FOR_LOCK, one->innermost, fxt_width() - 20);
 	if (waiter)
 		fxt_finding_evidence(x, "wanted by %s", waiter);
 	fxt_finding_stack(x, "wanted by", FXT_FOR_LOCK, one->innermost);

@@ -76,10 +76,12 @@ static void tell_caller(const struct fxt_report *report, struct fxt_finding *x, 
 	for (size_t i = 0; i < sums->count; i++) {
 		const struct fxt_slot *s = fxt_map_find(&failed, sums->list[i].innermost, 0);
 
+		double tells = fxt_stack_sum_tells(&sums->list[i]);
+
 		if (sums->list[i].key == fxt_call_key(one->category, one->name))
-			items[count++] = (struct fxt_contrast_item){sums->list[i].innermost,
-								    (double)sums->list[i].count,
-								    s ? (double)s->value[0] : 0};
+			items[count++] = (struct fxt_contrast_item){
+				sums->list[i].innermost, tells,
+				s ? tells * (double)s->value[0] / (double)sums->list[i].count : 0};
 	}
 	fxt_map_free(&failed);
 	if (fxt_rule_contrast(report, x, FXT_BY_SHARE, items, count, &found)) {
@@ -90,6 +92,17 @@ static void tell_caller(const struct fxt_report *report, struct fxt_finding *x, 
 		free(found.helper);
 	}
 	free(items);
+}
+
+/* Returns the stack that most of the failures have, as far as samples tell; else that of the first one. */
+static uint32_t who_failed(const struct fxt_report *report, const struct fxt_failure *one)
+{
+	struct fxt_stack_sum most;
+
+	return fxt_stack_sums_most(&report->failures.by_stack, one->id, report->who, FXT_FOR_CALL, &most) &&
+			       most.samples
+		       ? most.innermost
+		       : one->stacks[0];
 }
 
 void fxt_find_failing_call(const struct fxt_report *report, struct fxt_findings *f)
@@ -114,13 +127,17 @@ void fxt_find_failing_call(const struct fxt_report *report, struct fxt_findings 
 		/* Looking for something is a fault only if it is nearly never there, and costs. */
 		if (count && (sense != LOOKING ||
 			      (one->count >= count / 4 * 3 && ns >= fxt_rule_busy_ns(report) / 50))) {
-			x = fxt_finding_add(f, one->stacks[0], FXT_FOR_CALL, "%s failed %s times: %s", name,
-					    fxt_count(one->count).text, strerror(one->error));
+			x = fxt_finding_add(f, who_failed(report, one), FXT_FOR_CALL,
+					    "%s failed %s times: %s", name, fxt_count(one->count).text,
+					    strerror(one->error));
 			fxt_finding_evidence(
 				x, "%s of its %s calls failed, in %s%s%s", fxt_count(one->count).text,
 				fxt_count(count).text, one->stack_count == 1 ? "one place" : "",
 				one->stack_count == 1 ? "" : fxt_count(one->stack_count).text,
-				one->stack_count == 1 ? "" : " places, of which this was the first");
+				one->stack_count == 1 ? ""
+				: who_failed(report, one) == one->stacks[0]
+					? " places, of which this was the first"
+					: " places, most of them here");
 			tell_caller(report, x, one);
 			x->cost_ns = (uint64_t)((double)ns * (double)one->count / (double)count);
 			x->cost_calls = one->count;

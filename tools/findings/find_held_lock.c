@@ -37,7 +37,7 @@ void fxt_find_held_lock(const struct fxt_report *report, struct fxt_findings *f)
 		fxt_finding_evidence(x, "%s wait%s for it in all, %s, the longest %s",
 				     fxt_count(l->count).text, l->count == 1 ? "" : "s",
 				     fxt_duration(l->total_ns).text, fxt_duration(l->max_ns).text);
-		waiter = fxt_who_line(report->who, FXT_FOR_LOCK, l->innermost, FXT_COLUMNS - 20);
+		waiter = fxt_who_line(report->who, FXT_FOR_LOCK, l->innermost, fxt_width() - 20);
 		if (waiter)
 			fxt_finding_evidence(x, "wanted by %s", waiter);
 		fxt_finding_stack(x, "wanted by", FXT_FOR_LOCK, l->innermost);

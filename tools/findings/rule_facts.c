@@ -180,11 +180,14 @@ void fxt_rule_contrast_waits(const struct fxt_report *report, struct fxt_finding
 	struct fxt_contrast found;
 	size_t count = 0;
 
-	for (size_t i = 0; i < sums->count; i++)
-		if (sums->list[i].key == key)
-			items[count++] = (struct fxt_contrast_item){sums->list[i].innermost,
-								    (double)sums->list[i].count,
-								    (double)sums->list[i].total_ns};
+	for (size_t i = 0; i < sums->count; i++) {
+		const struct fxt_stack_sum *sum = &sums->list[i];
+		double tells = fxt_stack_sum_tells(sum);
+
+		if (sum->key == key)
+			items[count++] = (struct fxt_contrast_item){
+				sum->innermost, tells, (double)sum->total_ns * tells / (double)sum->count};
+	}
 	if (fxt_rule_contrast(report, x, FXT_BY_MEAN, items, count, &found)) {
 		fxt_finding_evidence(x, "through %s: %s in the mean; %s of its %zu other caller%s",
 				     found.helper,

@@ -90,8 +90,9 @@ struct fxt_rule_calls fxt_rule_calls(const struct fxt_report *report, const char
 		    most.total_ns > sum.by_ns) {
 			sum.innermost = most.innermost;
 			sum.key = fxt_call_key(c->category, c->name);
-			sum.by_ns = most.total_ns;
-			sum.by_count = most.count;
+			/* An estimate may be more than what there was. */
+			sum.by_ns = most.total_ns < c->total_ns ? most.total_ns : c->total_ns;
+			sum.by_count = most.count < c->count ? most.count : c->count;
 		}
 	}
 	return sum;

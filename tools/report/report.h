@@ -45,6 +45,7 @@
 #include "tools/callers/failures.h"
 #include "tools/callers/heap_askers.h"
 #include "tools/callers/makers.h"
+#include "tools/callers/most_by.h"
 #include "tools/callers/stack_sums.h"
 #include "tools/callers/who.h"
 #include "tools/printing/handle.h"
@@ -213,6 +214,7 @@ enum fxt_file_use { FXT_FILE_READ, FXT_FILE_WRITE, FXT_FILE_OTHER, FXT_FILE_USES
 
 struct fxt_file {
 	char *label;
+	uint64_t id;                    /* the key of its stacks in fxt_files.by_stack */
 	uint64_t calls, in_bytes, out_bytes, total_ns;
 	uint64_t unsaid;                /* calls that moved bytes and do not say how many: fputs, fgets */
 	struct fxt_transfers *uses[FXT_FILE_USES];      /* NULL: no such call */
@@ -221,6 +223,7 @@ struct fxt_file {
 struct fxt_files {
 	struct fxt_file *list;          /* sorted: the most time first */
 	size_t count, capacity;
+	struct fxt_stack_sums by_stack; /* times of the calls whose stack is known, by `id` */
 	struct fxt_fd_images images;    /* descriptors of each program */
 	/* The descriptors that are no files on disk: a set of pairs of provider and descriptor, and the
 	 * time at which the descriptor was opened. */
@@ -240,9 +243,9 @@ struct fxt_files {
  * descriptor is a FIFO's. */
 void fxt_files_begin(struct fxt_files *f, const struct fxt_record *rec);
 /* Takes a call about descriptors, in the order of time: a call that opens at its end, one that uses or
- * closes at its start. */
+ * closes at its start. `stack` is its innermost node, or FXT_NO_FRAME. */
 void fxt_files_take(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
-		    const struct fxt_role *role);
+		    const struct fxt_role *role, uint32_t stack);
 /* Takes the begin or end of a descriptor's lifetime, in the order of time too. The begin comes before the
  * call that made the descriptor, because the call says more and has to have the last word. */
 void fxt_file_table_begin(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec);
@@ -250,7 +253,7 @@ void fxt_file_table_begin(struct fxt_files *f, const struct fxt_reader *r, const
 void fxt_file_table_forget(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec);
 void fxt_files_sort(struct fxt_files *f);
 extern const char *const fxt_file_use_names[FXT_FILE_USES];
-void fxt_files_print(const struct fxt_files *f, size_t top, FILE *out);
+void fxt_files_print(const struct fxt_files *f, struct fxt_who *who, size_t top, FILE *out);
 void fxt_files_free(struct fxt_files *f);
 
 /* Returns the place of the file that is open under the descriptor or stream in the event's `argument`;

@@ -122,25 +122,13 @@ enum fxt_purpose fxt_call_purpose(const struct fxt_reader *r, uint32_t category)
 					       : FXT_FOR_CALL;
 }
 
-/* Prints who made the calls that took a quarter of the time or more, if these have stacks: the slow ones
- * do. */
+/* Prints who made the calls of one name, if they took long enough. */
 static void print_who(const struct fxt_call *call, const struct fxt_reader *r,
 		      const struct fxt_stack_sums *by_stack, struct fxt_who *who, bool whole, FILE *out)
 {
-	enum { WORTH_A_LINE_NS = 100000 };
-	enum fxt_purpose purpose = fxt_call_purpose(r, call->category);
-	struct fxt_stack_sum most;
-	char *line = NULL;
-
-	if (fxt_stack_sums_most(by_stack, fxt_call_key(call->category, call->name), who, purpose, &most) &&
-	    most.total_ns >= WORTH_A_LINE_NS && most.total_ns >= call->total_ns / 4)
-		line = fxt_who_line(who, purpose, most.innermost, fxt_width() - 15);
-	if (line)
-		fxt_put_line(out, fxt_format("      %.0f%% by %s",
-					     100.0 * (double)most.total_ns / (double)call->total_ns, line));
-	if (line && whole)
-		fxt_who_print(who, purpose, most.innermost, FXT_TOP_WHOLE, out);
-	free(line);
+	if (call->total_ns >= FXT_WORTH_A_CALLER_NS)
+		fxt_most_by_print(by_stack, fxt_call_key(call->category, call->name), who,
+				  fxt_call_purpose(r, call->category), call->total_ns, whole, out);
 }
 
 static void print_call(const struct fxt_call *call, const struct fxt_reader *r, FILE *out)

@@ -27,7 +27,7 @@ size_t fxt_file_named(struct fxt_files *f, char *label)
 		return name->file;
 	}
 	f->list = fxt_grow(f->list, &f->capacity, f->count + 1, sizeof(*f->list));
-	f->list[f->count] = (struct fxt_file){.label = label};
+	f->list[f->count] = (struct fxt_file){.label = label, .id = f->count};
 	name = fxt_alloc(1, sizeof(*name));
 	name->file = f->count++;
 	HASH_ADD_KEYPTR(hh, f->names, label, strlen(label), name);
@@ -61,8 +61,8 @@ static bool moved_some(const struct fxt_record *rec)
 	       (ret->type == FXT_ARG_POINTER ? value != 0 : (int64_t)value >= 0);
 }
 
-static void use(struct fxt_files *f, size_t index, const struct fxt_record *rec, enum fxt_file_use how,
-		uint64_t bytes)
+static void use(struct fxt_files *f, size_t index, const struct fxt_record *rec, uint32_t stack,
+		enum fxt_file_use how, uint64_t bytes)
 {
 	struct fxt_file *file = &f->list[index];
 	uint64_t ns = fxt_ns(rec->provider, fxt_commit_ticks(rec)) - fxt_ns(rec->provider, rec->ticks);
@@ -70,6 +70,8 @@ static void use(struct fxt_files *f, size_t index, const struct fxt_record *rec,
 	if (!file->uses[how])
 		file->uses[how] = fxt_alloc(1, sizeof(*file->uses[how]));
 	fxt_transfers_add(file->uses[how], ns, bytes);
+	if (stack != FXT_NO_FRAME)
+		fxt_stack_sums_add_event(&f->by_stack, file->id, stack, ns, rec);
 	file->calls++;
 	file->total_ns += ns;
 	file->in_bytes += how == FXT_FILE_READ ? bytes : 0;
@@ -77,45 +79,41 @@ static void use(struct fxt_files *f, size_t index, const struct fxt_record *rec,
 }
 
 void fxt_files_take(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
-		    const struct fxt_role *role)
+		    const struct fxt_role *role, uint32_t stack)
 {
 	const char *destination = strcmp(role->argument, "in_fd") == 0 ? "out_fd" : "fd_out";
 	enum fxt_file_use how = FXT_FILE_WRITE;
-	uint64_t bytes;
+	uint64_t bytes = 0;
 	size_t file;
 
 	switch (role->effect) {
 	case FXT_EFFECT_READ:
 	case FXT_EFFECT_READ_THINGS:
-	case FXT_EFFECT_GET:
-		use(f, fxt_file_of(f, r, rec, role->argument), rec, FXT_FILE_READ, moved_bytes(rec, role));
-		break;
-	case FXT_EFFECT_READ_SOME: how = FXT_FILE_READ;
+	case FXT_EFFECT_GET: how = FXT_FILE_READ;
 		/* fall through */
-	case FXT_EFFECT_WRITE_SOME:
-		file = fxt_file_of(f, r, rec, role->argument);
-		use(f, file, rec, how, 0);
-		f->list[file].uses[how]->unsaid += moved_some(rec);
-		f->list[file].unsaid += moved_some(rec);
-		break;
-	case FXT_EFFECT_MOVE:
-	case FXT_EFFECT_USE: use(f, fxt_file_of(f, r, rec, role->argument), rec, FXT_FILE_OTHER, 0); break;
 	case FXT_EFFECT_WRITE:
 	case FXT_EFFECT_WRITE_THINGS:
-	case FXT_EFFECT_PUT:
-		use(f, fxt_file_of(f, r, rec, role->argument), rec, FXT_FILE_WRITE, moved_bytes(rec, role));
-		break;
+	case FXT_EFFECT_PUT: bytes = moved_bytes(rec, role); break;
+	case FXT_EFFECT_READ_SOME: how = FXT_FILE_READ; break;
+	case FXT_EFFECT_WRITE_SOME: break;
 	case FXT_EFFECT_COPY:
 		bytes = moved_bytes(rec, role);
-		use(f, fxt_file_of(f, r, rec, role->argument), rec, FXT_FILE_READ, bytes);
-		use(f, fxt_file_of(f, r, rec, destination), rec, FXT_FILE_WRITE, bytes);
+		use(f, fxt_file_of(f, r, rec, destination), rec, stack, FXT_FILE_WRITE, bytes);
+		how = FXT_FILE_READ;
 		break;
 	case FXT_EFFECT_CONNECT:
-		fxt_file_table_take(f, r, rec, role);
 		/* The time to connect is the first thing that shows how far away a peer is. */
-		use(f, fxt_file_of(f, r, rec, role->argument), rec, FXT_FILE_OTHER, 0);
-		break;
-	default: fxt_file_table_take(f, r, rec, role);
+		fxt_file_table_take(f, r, rec, role);
+		/* fall through */
+	case FXT_EFFECT_MOVE:
+	case FXT_EFFECT_USE: how = FXT_FILE_OTHER; break;
+	default: fxt_file_table_take(f, r, rec, role); return;
+	}
+	file = fxt_file_of(f, r, rec, role->argument);
+	use(f, file, rec, stack, how, bytes);
+	if (role->effect == FXT_EFFECT_READ_SOME || role->effect == FXT_EFFECT_WRITE_SOME) {
+		f->list[file].uses[how]->unsaid += moved_some(rec);
+		f->list[file].unsaid += moved_some(rec);
 	}
 }
 
@@ -154,6 +152,7 @@ void fxt_files_sort(struct fxt_files *f)
 	fxt_map_free(&f->lifetimes);
 	fxt_map_free(&f->last_lifetime);
 	free_names(f);
+	fxt_stack_sums_finish(&f->by_stack);
 	if (f->count)
 		qsort(f->list, f->count, sizeof(*f->list), by_time);
 	while (f->count && !f->list[f->count - 1].calls)
@@ -205,7 +204,7 @@ static size_t print_file(const struct fxt_file *file, FILE *out)
 	return lines;
 }
 
-void fxt_files_print(const struct fxt_files *f, size_t top, FILE *out)
+void fxt_files_print(const struct fxt_files *f, struct fxt_who *who, size_t top, FILE *out)
 {
 	uint64_t more_ns = 0, more_bytes = 0;
 	size_t lines = 0, shown = 0;
@@ -217,6 +216,9 @@ void fxt_files_print(const struct fxt_files *f, size_t top, FILE *out)
 	fprintf(out, USE FIGURES, "", "time", "calls", "bytes", ' ', "mean", "p50", "p99", "max");
 	for (; shown < f->count && lines < top; shown++) {
 		lines += print_file(&f->list[shown], out);
+		if (f->list[shown].total_ns >= FXT_WORTH_A_CALLER_NS)
+			fxt_most_by_print(&f->by_stack, f->list[shown].id, who, FXT_FOR_CALL,
+					  f->list[shown].total_ns, top == FXT_TOP_WHOLE, out);
 		unsaid = unsaid || f->list[shown].unsaid;
 	}
 	for (size_t i = shown; i < f->count; i++) {
@@ -243,6 +245,7 @@ void fxt_files_free(struct fxt_files *f)
 		free(f->list[i].label);
 	}
 	free(f->list);
+	fxt_stack_sums_free(&f->by_stack);
 	fxt_fd_images_free(&f->images);
 	fxt_fd_lives_free(&f->lives);
 	fxt_map_free(&f->open);

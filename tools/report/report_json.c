@@ -226,22 +226,6 @@ static void put_trace(struct fxt_json *j, const struct fxt_report *report)
 
 /* -- Calls and waits ------------------------------------------------------------------------------- */
 
-/* Adds who made most of the calls that have a stack, and for how long. */
-static void put_caller(struct fxt_json *j, const struct fxt_report *report, const struct fxt_call *c)
-{
-	enum fxt_purpose purpose = fxt_call_purpose(report->r, c->category);
-	struct fxt_stack_sum most;
-
-	if (!fxt_stack_sums_most(&report->call_stacks, fxt_call_key(c->category, c->name), report->who,
-				 purpose, &most))
-		return;
-	fxt_json_object(j, "most_by");
-	fxt_json_u64(j, "count", most.count);
-	fxt_json_u64(j, "total_ns", most.total_ns);
-	fxt_who_json(report->who, j, "stack", purpose, most.innermost);
-	fxt_json_end(j);
-}
-
 static void put_calls(struct fxt_json *j, const char *key, const struct fxt_report *report,
 		      const struct fxt_calls *calls)
 {
@@ -262,7 +246,8 @@ static void put_calls(struct fxt_json *j, const char *key, const struct fxt_repo
 		fxt_json_u64(j, "p50_ns", fxt_call_percentile(c, 50));
 		fxt_json_u64(j, "p99_ns", fxt_call_percentile(c, 99));
 		fxt_json_u64(j, "max_ns", c->max_ns);
-		put_caller(j, report, c);
+		fxt_most_by_json(j, &report->call_stacks, fxt_call_key(c->category, c->name), report->who,
+				 fxt_call_purpose(r, c->category), true);
 		fxt_json_end(j);
 	}
 	fxt_json_end(j);
@@ -491,6 +476,7 @@ static void put_files(struct fxt_json *j, const struct fxt_report *report)
 			if (f->uses[how])
 				put_transfers(j, fxt_file_use_names[how], f->uses[how]);
 		}
+		fxt_most_by_json(j, &report->files.by_stack, f->id, report->who, FXT_FOR_CALL, true);
 		fxt_json_end(j);
 	}
 	fxt_json_end(j);

@@ -134,7 +134,10 @@ static void take_descriptors(struct fxt_report *report, const struct fxt_record 
 		fxt_file_table_take(&report->files, report->r, rec, role);
 		return;
 	}
-	fxt_files_take(&report->files, report->r, rec, role);
+	fxt_files_take(&report->files, report->r, rec, role,
+		       fxt_facts_find(report, rec)->has_stack
+			       ? fxt_call_stack_of(&report->who->stacks, rec)
+			       : FXT_NO_FRAME);
 	fxt_moved_take(&report->moved, report->r, rec, role);
 	if (fxt_held_locks_file(rec)) {
 		size_t file = fxt_file_of(&report->files, report->r, rec, "fd");
@@ -239,9 +242,10 @@ void fxt_duration_take(struct fxt_report *report, const struct fxt_record *rec,
 		if (!did_not_wait(report, rec, facts))
 			fxt_thread_waits_take(&report->thread_waits, report->r, rec, role, stack,
 					      duration_ns);
-		fxt_stack_sums_add(&report->call_stacks,
-				   fxt_call_key(fxt_symbol(report->r, &rec->category),
-						fxt_symbol(report->r, &rec->name)), stack, duration_ns);
+		fxt_stack_sums_add_event(&report->call_stacks,
+					 fxt_call_key(fxt_symbol(report->r, &rec->category),
+						      fxt_symbol(report->r, &rec->name)), stack, duration_ns,
+					 rec);
 	}
 	if (facts->is_function)
 		report->has_functions = true;

@@ -176,7 +176,7 @@ static void print_why(const struct fxt_report *report, FILE *out)
 
 static void print_files(const struct fxt_report *report, FILE *out)
 {
-	fxt_files_print(&report->files, report->options.top, out);
+	fxt_files_print(&report->files, report->who, report->options.top, out);
 }
 
 static void print_calls(const struct fxt_report *report, FILE *out)

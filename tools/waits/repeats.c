@@ -98,7 +98,10 @@ void fxt_repeats_take(struct fxt_repeats *p, struct fxt_reader *r, const struct 
 		one->empty++;
 		one->empty_ns += ns;
 	}
-	if (moves && ret > 0 && ret <= FXT_TINY_BYTES && fxt_argument(rec, "fd")) {
+	/* What is sent to a peer may be a request, which is as short as it is. */
+	if (moves && ret > 0 && ret <= FXT_TINY_BYTES &&
+	    (fxt_argument(rec, "fd") ||
+	     (role->effect == FXT_EFFECT_READ && fxt_argument(rec, "sockfd")))) {
 		one->tiny++;
 		one->tiny_bytes += ret;
 		one->tiny_ns += ns;

@@ -1,5 +1,5 @@
-/* See heap_sample.h. The agent has no library of mathematics, so this computes what it needs itself. */
-#include "heap_sample.h"
+/* See poisson.h. The agent has no library of mathematics, so this computes what it needs itself. */
+#include "poisson.h"
 
 /* Returns the next of a row of random numbers (splitmix64). */
 static uint64_t next(uint64_t *random)
@@ -27,9 +27,9 @@ static double minus_log(uint64_t x)
 	return (shift + 1) * ln_2 - 2 * sum;
 }
 
-uint64_t fxt_heap_sample_distance(uint64_t *random, uint64_t mean_bytes)
+uint64_t fxt_poisson_distance(uint64_t *random, uint64_t mean)
 {
-	return (uint64_t)(minus_log(next(random) | 1) * (double)mean_bytes) + 1;
+	return (uint64_t)(minus_log(next(random) | 1) * (double)mean) + 1;
 }
 
 /* Returns 1 - exp(-x), for x from 0 to 64. */
@@ -50,9 +50,9 @@ static double probability(double x)
 	return sum;
 }
 
-uint64_t fxt_heap_sample_weight(uint64_t bytes, uint64_t mean_bytes)
+uint64_t fxt_poisson_weight(uint64_t units, uint64_t mean)
 {
-	double x = (double)bytes / (double)mean_bytes;
+	double x = (double)units / (double)mean;
 
-	return x >= 64 ? bytes : (uint64_t)((double)bytes / probability(x) + 0.5);
+	return x >= 64 ? units : (uint64_t)((double)units / probability(x) + 0.5);
 }

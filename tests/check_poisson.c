@@ -1,4 +1,4 @@
-/* This tests agent/objects/heap_sample.h: its numbers are those of the library of mathematics, and programs
+/* This tests agent/stacks/poisson.h: its numbers are those of the library of mathematics, and programs
  * that draw blocks by it get estimates without bias, whatever the sizes are. FXT_SEED names the numbers. */
 #include <check.h>
 #include <math.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "agent/objects/heap_sample.h"
+#include "agent/stacks/poisson.h"
 #include "suite.h"
 
 static uint64_t state;
@@ -34,7 +34,7 @@ START_TEST(a_sample_stands_for_its_size_by_its_probability)
 	for (i = 0; i < 200000; i++) {
 		uint64_t mean = 1 + draw(UINT64_C(1) << draw(31)), bytes = 1 + draw(UINT64_C(1) << draw(36));
 		double right = (double)bytes / -expm1(-(double)bytes / (double)mean);
-		double is = (double)fxt_heap_sample_weight(bytes, mean);
+		double is = (double)fxt_poisson_weight(bytes, mean);
 
 		ck_assert_msg(fabs(is - right) <= 1 + right * 1e-9, "%.0f and not %.0f for %llu of %llu", is,
 			      right, (unsigned long long)bytes, (unsigned long long)mean);
@@ -55,7 +55,7 @@ START_TEST(distances_are_those_of_a_poisson_process)
 	random = draw(UINT64_MAX);
 	mean = 1000 + draw(1000000);
 	for (i = 0; i < DRAWS; i++) {
-		uint64_t distance = fxt_heap_sample_distance(&random, mean);
+		uint64_t distance = fxt_poisson_distance(&random, mean);
 
 		ck_assert_uint_ge(distance, 1);
 		sum += (double)distance;
@@ -86,11 +86,11 @@ START_TEST(estimates_have_no_bias)
 	sizes[2] = 300 + draw(4000);
 	random = draw(UINT64_MAX);
 	mean = 4096 + draw(1 << 17);
-	left = (int64_t)fxt_heap_sample_distance(&random, mean);
+	left = (int64_t)fxt_poisson_distance(&random, mean);
 	for (i = 0; i < BLOCKS; i++) {
 		unsigned kind = (unsigned)draw(KINDS);
 		uint64_t bytes = kind < 3 ? sizes[kind] : 1 + draw(UINT64_C(1) << draw(17));
-		double weight = (double)fxt_heap_sample_weight(bytes, mean);
+		double weight = (double)fxt_poisson_weight(bytes, mean);
 
 		right[kind] += bytes;
 		variance[kind] += (double)bytes * (weight - (double)bytes);
@@ -98,7 +98,7 @@ START_TEST(estimates_have_no_bias)
 		if (left >= 0)
 			continue;
 		is[kind] += weight;
-		left = (int64_t)fxt_heap_sample_distance(&random, mean) - 1;
+		left = (int64_t)fxt_poisson_distance(&random, mean) - 1;
 	}
 	for (i = 0; i < KINDS; i++)
 		ck_assert_msg(fabs(is[i] - (double)right[i]) <= 6 * sqrt(variance[i]) + 1,
@@ -108,11 +108,11 @@ END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("heap_sample");
+	TCase *tests = tcase_create("poisson");
 
 	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, a_sample_stands_for_its_size_by_its_probability);
 	tcase_add_test(tests, distances_are_those_of_a_poisson_process);
 	tcase_add_test(tests, estimates_have_no_bias);
-	return RUN_SUITE("heap sample", tests);
+	return RUN_SUITE("poisson", tests);
 }
