@@ -6,6 +6,9 @@
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 /* Stands in for clock_gettime(). It computes the kernel's time from the counter, and adds `off_ns`. */
 static int kernel_says(int clock, struct timespec *now);
@@ -32,6 +35,13 @@ static const char *offsets;             /* what /proc/self/timens_offsets has; N
 _Thread_local struct fxt_thread *fxt_self;
 static uint64_t random_state;
 static unsigned asked;                  /* how often expire() has renewed the line */
+
+static bool is_counterless;             /* the counter may not be read */
+
+bool fxt_gate_is_counterless(void)
+{
+	return is_counterless;
+}
 
 /* There is enough of the stack here. */
 bool fxt_stack_has_less(size_t bytes)
@@ -277,6 +287,69 @@ START_TEST(shared_lines)
 }
 END_TEST
 
+#if defined(__x86_64__)
+/* What a clock of the kernel says, by a system call. */
+static int64_t asked_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	ck_assert(!syscall(SYS_clock_gettime, clock, &now));
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* A thread for which reading the counter is an error reads it nowhere, whatever is asked of its clock in
+ * whatever order: the signal for such a reading would end this test. The kernel tells it the time. Later the
+ * counter is used again, unless the scale had to be learnt meanwhile. */
+START_TEST(counterless)
+{
+	int64_t before_ns, after_ns, ns;
+	bool has_learnt = false;
+	unsigned i;
+
+	begin();
+	expire();
+	ck_assert(!prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0));
+	is_counterless = true;
+	fxt_clock_expire(&thread);
+	for (i = 0; i < 300; i++) {
+		switch (below(7)) {
+		case 0:
+			fxt_clock_begin_line(&thread);
+			break;
+		case 1:
+			fxt_clock_renew_line(&thread);
+			break;
+		case 2:
+			if (below(10) == 0) {
+				atomic_store(&clock_state.lock.taken, 1);
+				has_learnt = true;
+			}
+			fxt_clock_after_fork();
+			break;
+		case 3:
+			fxt_clock_enters();
+			break;
+		case 4:
+			fxt_now(&thread);
+			break;
+		case 5:
+			fxt_clock_real_ns();
+			break;
+		default:
+			before_ns = asked_ns(CLOCK_BOOTTIME);
+			ns = (int64_t)fxt_clock_kernel_ns() + fxt_clock_offset_ns;
+			after_ns = asked_ns(CLOCK_BOOTTIME);
+			ck_assert_int_ge(ns, before_ns);
+			ck_assert_int_le(ns, after_ns);
+		}
+	}
+	is_counterless = false;
+	ck_assert(!prctl(PR_SET_TSC, PR_TSC_ENABLE, 0, 0, 0));
+	ck_assert_int_eq(clock_state.usable, !has_learnt);
+}
+END_TEST
+#endif
+
 /* Returns a random offset of a namespace, of a millisecond at least. */
 static int64_t some_offset(void)
 {
@@ -382,6 +455,9 @@ int main(void)
 	tcase_add_test(lines, follows_a_leap);
 	tcase_add_test(lines, shared_lines);
 	tcase_add_test(lines, lent_gate);
+#if defined(__x86_64__)
+	tcase_add_test(lines, counterless);
+#endif
 	tcase_add_test(lines, gives_up);
 	tcase_add_test(lines, namespaces);
 	tcase_add_test(lines, offsets_read);

@@ -196,6 +196,11 @@ void fxt_gate_inherits(void)
 	is_counterless = true;
 }
 
+bool fxt_gate_is_counterless(void)
+{
+	return is_counterless;
+}
+
 static void *map_page(int fd, uint32_t page, int *error)
 {
 	return fxt_sys_mmap(NULL, FXT_PAGE_BYTES, PROT_READ, MAP_SHARED, fd, (off_t)page * FXT_PAGE_BYTES,

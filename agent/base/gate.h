@@ -68,6 +68,10 @@ void fxt_gate_resume(unsigned what);
 bool fxt_gate_hands_on(void);
 void fxt_gate_inherits(void);
 
+/* Returns whether the calling thread may not read the processor's counter. The C library's clock_gettime()
+ * reads it. */
+bool fxt_gate_is_counterless(void);
+
 /* Keeps page number `page` of the manager's memory `fd`, to be lent the gate, and the page of the manager. A
  * forked child has both, too. The caller may close `fd`. Returns 0, or a negative errno: -EPERM if an access
  * to the memory could fail. */

@@ -14,8 +14,13 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 extern _Atomic int64_t fxt_clock_offset_ns __attribute__((visibility("hidden")));
+
+/* Reads a clock of the kernel, without a system call where the thread may read the processor's counter.
+ * Returns false if the kernel may not be asked. Any context may call this. */
+bool fxt_clock_read(clockid_t clock, int64_t *ns);
 
 /* Finds the offset. Called once, at start, before the first time is needed. */
 void fxt_clock_offset_start(char **environment);

@@ -49,11 +49,12 @@ static struct {
 
 uint64_t fxt_clock_kernel_ns(void)
 {
-	struct timespec now;
+	int64_t ns;
 
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec -
-	       (uint64_t)atomic_load_explicit(&fxt_clock_offset_ns, memory_order_relaxed);
+	/* Nothing is recorded where the kernel may not be asked, but the end of something may be counted. */
+	if (!fxt_clock_read(CLOCK_BOOTTIME, &ns))
+		return clock_state.recent.ns;
+	return (uint64_t)(ns - atomic_load_explicit(&fxt_clock_offset_ns, memory_order_relaxed));
 }
 
 /* Reads a pair: the closest of some tries, because the thread may be preempted between two readings. */
@@ -76,6 +77,16 @@ static struct pair read_pair(void)
 	return best;
 }
 
+/* Begins to learn the scale. A thread that may not read the counter leaves it unused. The caller holds the
+ * lock, or is the only thread. */
+static void begin_pairs(void)
+{
+	if (fxt_gate_is_counterless())
+		atomic_store_explicit(&clock_state.usable, false, memory_order_relaxed);
+	if (atomic_load_explicit(&clock_state.usable, memory_order_relaxed))
+		clock_state.old = clock_state.recent = read_pair();
+}
+
 void fxt_clock_start(void)
 {
 	static const char source[] = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
@@ -94,8 +105,7 @@ void fxt_clock_start(void)
 	(void)source, (void)name;
 	clock_state.usable = true;
 #endif
-	if (clock_state.usable)
-		clock_state.old = clock_state.recent = read_pair();
+	begin_pairs();
 }
 
 /* Tells whether the kernel's clock has gone on as the counter has. The caller holds the lock. */
@@ -105,7 +115,8 @@ static bool goes_on(void)
 	struct pair last = clock_state.recent, now;
 	double passed_ns, off_ns;
 
-	if (!scale || !atomic_load_explicit(&clock_state.usable, memory_order_relaxed))
+	if (!scale || !atomic_load_explicit(&clock_state.usable, memory_order_relaxed) ||
+	    fxt_gate_is_counterless())
 		return false;
 	now = read_pair();
 	passed_ns = (double)(now.tick - last.tick) * (double)scale / (1 << FXT_CLOCK_SHIFT);
@@ -132,8 +143,8 @@ void fxt_clock_after_fork(void)
 
 	fxt_lock_reset(&clock_state.lock);
 	/* Another thread may have been writing a pair, of which the child has a half. So it learns anew. */
-	if (was_learning && atomic_load_explicit(&clock_state.usable, memory_order_relaxed)) {
-		clock_state.old = clock_state.recent = read_pair();
+	if (was_learning) {
+		begin_pairs();
 		atomic_store_explicit(&clock_state.scale, 0, memory_order_relaxed);
 	}
 	/* Another thread may have been writing the line. Time is the same in the child. */
@@ -156,8 +167,8 @@ void fxt_clock_compare(int64_t host_real_ns)
 
 	fxt_clock_offset_compare(host_real_ns);
 	/* The pairs so far are on the shifted clock. */
-	if (before_ns != fxt_clock_offset_ns && clock_state.usable)
-		clock_state.old = clock_state.recent = read_pair();
+	if (before_ns != fxt_clock_offset_ns)
+		begin_pairs();
 }
 
 /* Compares a line that has just expired with the kernel's time; a line that expired long ago says nothing.
@@ -315,7 +326,9 @@ static void get_line(struct fxt_thread *thread, bool makes)
 	uint64_t mask = fxt_sys_block_signals();
 	const struct fxt_clock_line expired = thread->clock;
 
-	if (!take_line(thread) && makes)
+	if (fxt_gate_is_counterless())
+		fxt_clock_expire(thread);
+	else if (!take_line(thread) && makes)
 		make_line(thread, &expired);
 	atomic_thread_fence(memory_order_seq_cst);
 	/* fxt_threads_expire() may have come before. */

@@ -9,7 +9,8 @@
  *
  *	a line has expired and is not renewed yet;
  *	the process is only some milliseconds old, and there is no scale yet;
- *	the process's lines were wrong several times in a row: then the counter is given up.
+ *	the process's lines were wrong several times in a row: then the counter is given up;
+ *	the thread may not read the counter (PR_SET_TSC): then its line stays expired.
  *
  * Within a thread time increases strictly, because viewers drop one of two slices that begin in the same
  * nanosecond.
@@ -100,12 +101,15 @@ static FXT_EMISSION bool fxt_clock_at(const struct fxt_thread *thread, uint32_t 
 	return FXT_LIKELY(until == thread->clock.until);
 }
 
-/* Computes the present time by the thread's line. Returns false if the kernel has to be asked. */
+/* Computes the present time by the thread's line. Returns false if the kernel has to be asked. The line of a
+ * thread that may not read the counter stays expired, so it does not read it here. */
 static FXT_EMISSION bool fxt_clock_quick(const struct fxt_thread *thread, uint64_t *ns)
 {
 	uint32_t high;
 	uint64_t low;
 
+	if (FXT_UNLIKELY(!*(const volatile uint32_t *)&thread->clock.until))
+		return false;
 	fxt_clock_halves(&high, &low);
 	return fxt_clock_at(thread, high, low, ns);
 }

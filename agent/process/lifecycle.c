@@ -90,12 +90,15 @@ bool fxt_agent_start(const struct fxt_call_names *calls)
 
 bool fxt_agent_suspend(enum fxt_suspension what, const char *unseen)
 {
-	bool was_open = atomic_load_explicit(&fxt_gate.mask, memory_order_relaxed) && !fxt_gate_is_lent(),
-	     is_new = fxt_gate_suspend(what);
+	bool was_open = atomic_load_explicit(&fxt_gate.mask, memory_order_relaxed) && !fxt_gate_is_lent();
+	uint64_t now_ns = fxt_clock_kernel_ns();
+	bool is_new = fxt_gate_suspend(what);
 
+	if (what == FXT_SUSPENDED_TSC && fxt_self)
+		fxt_clock_expire(fxt_self);
 	fxt_endpoints_unseen();
 	if (was_open && fxt_agent_has_file())
-		fxt_losses_tell(FXT_STR_unseen, unseen, 0, fxt_clock_kernel_ns());
+		fxt_losses_tell(FXT_STR_unseen, unseen, 0, now_ns);
 	return is_new;
 }
 

@@ -299,6 +299,33 @@ static void forbid_counter(void)
 #endif
 }
 
+#if defined(__x86_64__)
+static void *end_without_counter(void *unused)
+{
+	allocate(10);
+	need(!prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0));
+	allocate(10);
+	return unused;
+}
+
+/* What a child does that its parent may have denied the counter. It, or a thread of it, may end without
+ * having got it back. */
+static void live_without_counter(void)
+{
+	pthread_t thread;
+
+	allocate(1000);
+	if (random_below(2)) {
+		need(!pthread_create(&thread, NULL, end_without_counter, NULL));
+		need(!pthread_join(thread, NULL));
+	}
+	if (random_below(2))
+		need(!prctl(PR_SET_TSC, PR_TSC_ENABLE, 0, 0, 0));
+	allocate(1000);
+	_exit(0);
+}
+#endif
+
 /* What threads do that may not read the counter: they use the heap and a lock, make threads and children that
  * may not either, and in the end may read it again. */
 static void *lose_counter(void *argument)
@@ -306,6 +333,7 @@ static void *lose_counter(void *argument)
 	uintptr_t depth = (uintptr_t)argument;
 	pthread_t threads[2];
 	unsigned i, count;
+	int status;
 	pid_t child;
 
 	random_seed(depth * 1000 + (uint64_t)syscall(SYS_gettid));
@@ -322,13 +350,9 @@ static void *lose_counter(void *argument)
 		for (unsigned k = 0; k < count; k++)
 			need(!pthread_create(&threads[k], NULL, lose_counter, (void *)(depth - 1)));
 		child = random_below(3) ? 0 : fork();
-		if (child < 0 || (child == 0 && (uint32_t)getpid() != own_pid)) {
-			allocate(1000);
-			need(!prctl(PR_SET_TSC, PR_TSC_ENABLE, 0, 0, 0));
-			allocate(1000);
-			_exit(0);
-		}
-		need(!child || waitpid(child, NULL, 0) == child);
+		if (child < 0 || (child == 0 && (uint32_t)getpid() != own_pid))
+			live_without_counter();
+		need(!child || (waitpid(child, &status, 0) == child && !status));
 		for (unsigned k = 0; k < count; k++)
 			need(!pthread_join(threads[k], NULL));
 	}
