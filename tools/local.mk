@@ -10,6 +10,8 @@ COMMON_FILES = \
 	tools/common/host_clock.c \
 	tools/common/host_clock.h \
 	tools/common/kernel_clock.h \
+	tools/common/late.c \
+	tools/common/late.h \
 	tools/common/map.c \
 	tools/common/map.h \
 	tools/common/memory_limit.c \
@@ -138,6 +140,7 @@ PROGRAMS_FILES = \
 	tools/programs/elf_mapped.h \
 	tools/programs/frame_names.c \
 	tools/programs/frame_names.h \
+	tools/programs/libdw_calls.h \
 	tools/programs/option_values.c \
 	tools/programs/option_values.h \
 	tools/programs/triggered.c \
@@ -395,6 +398,7 @@ IMPORT_FILES = \
 	tools/import/import_fields.h \
 	tools/import/import_graph.c \
 	tools/import/import_graph.h \
+	tools/import/import_library.h \
 	tools/import/import_losses.c \
 	tools/import/import_losses.h \
 	tools/import/import_lttng.c \
@@ -602,8 +606,9 @@ TOOLS_SOURCES = $(COMMON_FILES) $(READING_FILES) $(PRINTING_FILES) $(ANALYSIS_FI
 	$(VIEW_FILES) $(TOP_FILES)
 
 TOOLS_CPPFLAGS = $(AM_CPPFLAGS)
-TOOLS_LIBS = libfxttools.la libfxtwriter.la $(JANSSON_LIBS) $(LIBDW_LIBS) $(LIBELF_LIBS) $(LIBIBERTY_LIBS) \
-	$(ZSTD_LIBS) $(ZLIB_LIBS) $(PROTOBUF_C_LIBS) $(BABELTRACE2_LIBS) -lm
+# libdw and libbabeltrace2 are opened when they are needed: tools/common/late.h.
+TOOLS_LIBS = libfxttools.la libfxtwriter.la $(JANSSON_LIBS) $(LIBELF_LIBS) $(LIBIBERTY_LIBS) \
+	$(ZSTD_LIBS) $(ZLIB_LIBS) $(PROTOBUF_C_LIBS) -lm
 
 # This library has everything but main(), so that the unit tests link the same code.
 noinst_LTLIBRARIES += libfxttools.la

@@ -29,9 +29,9 @@ char *fxt_code_name(const char *symbol)
 }
 
 #ifdef HAVE_LIBDW
-#include <dwarf.h>
-#include <elfutils/libdw.h>
-#include <elfutils/libdwfl.h>
+#include "libdw_calls.h"
+
+struct fxt_late_library fxt_libdw = {.name = "libdw.so.1"};
 
 struct function {
 	uint64_t start, end;
@@ -101,12 +101,21 @@ static int find_debuginfo(Dwfl_Module *module, void **userdata, const char *name
 
 static char *debug_path;
 
-static const Dwfl_Callbacks callbacks = {
-	.find_elf = dwfl_build_id_find_elf,
-	.find_debuginfo = find_debuginfo,
-	.section_address = dwfl_offline_section_address,
-	.debuginfo_path = &debug_path,
-};
+/* Returns how libdwfl finds files, or NULL if there is no libdwfl. */
+static const Dwfl_Callbacks *callbacks(void)
+{
+	static Dwfl_Callbacks all;
+
+	if (!fxt_late_open(&fxt_libdw))
+		return NULL;
+	all = (Dwfl_Callbacks){
+		.find_elf = dwfl_build_id_find_elf,
+		.find_debuginfo = find_debuginfo,
+		.section_address = dwfl_offline_section_address,
+		.debuginfo_path = &debug_path,
+	};
+	return &all;
+}
 
 /* Opens the file at the path, if it is the one that is wanted. */
 static int open_itself(const struct fxt_code_wish *wish)
@@ -221,11 +230,15 @@ static void read_functions(struct fxt_code_file *f)
 
 struct fxt_code_file *fxt_code_file_open(const struct fxt_code_wish *wish)
 {
-	struct fxt_code_file *f = fxt_alloc(1, sizeof(*f));
+	const Dwfl_Callbacks *how = callbacks();
+	struct fxt_code_file *f;
 	void **userdata;
 
+	if (!how)
+		return NULL;
+	f = fxt_alloc(1, sizeof(*f));
 	f->path = fxt_strdup(wish->path);
-	f->dwfl = dwfl_begin(&callbacks);
+	f->dwfl = dwfl_begin(how);
 	if (f->dwfl) {
 		dwfl_report_begin(f->dwfl);
 		f->module = report(f->dwfl, wish);

@@ -10,9 +10,7 @@
 #include "tools/common/message.h"
 
 #ifdef HAVE_LIBDW
-#include <dwarf.h>
-#include <elfutils/libdw.h>
-#include <elfutils/libdwfl.h>
+#include "libdw_calls.h"
 
 /* Returns the unit of the compiler that has the address, also where the file has no table of addresses. */
 static Dwarf_Die *unit_of(Dwfl_Module *module, Dwarf_Addr address, Dwarf_Addr *bias)
