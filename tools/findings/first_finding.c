@@ -4,13 +4,13 @@
 #endif
 
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "finding.h"
 #include "tools/common/message.h"
 #include "tools/printing/print.h"
 #include "tools/reading/mapped_trace.h"
 
+/* The join has named the frames just now, so no file is asked for names or lines. */
 char *fxt_findings_first(const char *path)
 {
 	struct fxt_report_options options = {.top = 1, .wrappers = getenv("FXT_WRAPPERS")};
@@ -18,12 +18,10 @@ char *fxt_findings_first(const char *path)
 	struct fxt_trace_file file;
 	struct fxt_report report;
 	struct fxt_reader r;
-	struct stat st;
 	char *line = NULL;
 
 	if (!fxt_trace_open(&file, path))
 		return NULL;
-	options.source = fxt_frame_names_open(stat(path, &st) == 0 ? st.st_mtime : 0);
 	fxt_reader_init(&r, file.data, file.size);
 	fxt_report_make(&report, &r, &options);
 	fxt_findings_make(&findings, &report, 0);
@@ -32,7 +30,6 @@ char *fxt_findings_first(const char *path)
 	fxt_findings_free(&findings);
 	fxt_report_free(&report);
 	fxt_reader_free(&r);
-	fxt_frame_names_close(options.source);
 	fxt_trace_close(&file);
 	return line;
 }

@@ -43,6 +43,7 @@ struct fxt_code_file {
 	Dwfl_Module *module;
 	GElf_Addr bias;
 	char *path;                     /* as it was wanted */
+	bool has_functions;             /* they have been read */
 	struct function *functions;     /* in the order of their starts */
 	size_t function_count, function_capacity;
 };
@@ -212,10 +213,16 @@ static void add_function(struct fxt_code_file *f, const GElf_Sym *symbol, GElf_A
 	f->functions[f->function_count++] = (struct function){address, address + symbol->st_size, name};
 }
 
+/* Reads the symbols when a function is first asked for. That takes most of what a file takes to open, and
+ * many are opened only for what their headers say. */
 static void read_functions(struct fxt_code_file *f)
 {
-	int count = dwfl_module_getsymtab(f->module);
+	int count;
 
+	if (f->has_functions)
+		return;
+	f->has_functions = true;
+	count = dwfl_module_getsymtab(f->module);
 	for (int i = 1; i < count; i++) {
 		GElf_Sym symbol;
 		GElf_Addr address;
@@ -252,7 +259,6 @@ struct fxt_code_file *fxt_code_file_open(const struct fxt_code_wish *wish)
 		fxt_code_file_close(f);
 		return NULL;
 	}
-	read_functions(f);
 	return f;
 }
 
@@ -302,8 +308,10 @@ Dwfl_Module *fxt_code_file_module(const struct fxt_code_file *f, uint64_t *bias)
 
 const char *fxt_code_file_function(struct fxt_code_file *f, uint64_t address, uint64_t *start)
 {
-	size_t low = 0, high = f->function_count, at;
+	size_t low = 0, high, at;
 
+	read_functions(f);
+	high = f->function_count;
 	while (low < high) {
 		at = low + (high - low) / 2;
 		if (f->functions[at].start <= address)
