@@ -10,6 +10,8 @@ COMMON_FILES = \
 	tools/common/host_clock.c \
 	tools/common/host_clock.h \
 	tools/common/kernel_clock.h \
+	tools/common/late.c \
+	tools/common/late.h \
 	tools/common/map.c \
 	tools/common/map.h \
 	tools/common/memory_limit.c \
@@ -142,6 +144,7 @@ PROGRAMS_FILES = \
 	tools/programs/elf_mapped.h \
 	tools/programs/frame_names.c \
 	tools/programs/frame_names.h \
+	tools/programs/libdw_calls.h \
 	tools/programs/option_values.c \
 	tools/programs/option_values.h \
 	tools/programs/triggered.c \
@@ -401,6 +404,7 @@ IMPORT_FILES = \
 	tools/import/import_fields.h \
 	tools/import/import_graph.c \
 	tools/import/import_graph.h \
+	tools/import/import_library.h \
 	tools/import/import_losses.c \
 	tools/import/import_losses.h \
 	tools/import/import_lttng.c \
@@ -610,8 +614,9 @@ TOOLS_SOURCES = $(COMMON_FILES) $(READING_FILES) $(PRINTING_FILES) $(ANALYSIS_FI
 TOOLS_CPPFLAGS = $(AM_CPPFLAGS)
 TOOLS_OTHERS_CFLAGS = $(JANSSON_CFLAGS) $(LIBDW_CFLAGS) $(LIBELF_CFLAGS) $(ZSTD_CFLAGS) $(ZLIB_CFLAGS) \
 	$(PROTOBUF_C_CFLAGS) $(BABELTRACE2_CFLAGS)
-TOOLS_OTHERS_LIBS = $(JANSSON_LIBS) $(LIBDW_LIBS) $(LIBELF_LIBS) $(LIBIBERTY_LIBS) $(ZSTD_LIBS) $(ZLIB_LIBS) \
-	$(PROTOBUF_C_LIBS) $(BABELTRACE2_LIBS) -lm
+# libdw and libbabeltrace2 are opened when they are needed: tools/common/late.h.
+TOOLS_OTHERS_LIBS = $(JANSSON_LIBS) $(LIBELF_LIBS) $(LIBIBERTY_LIBS) $(ZSTD_LIBS) $(ZLIB_LIBS) \
+	$(PROTOBUF_C_LIBS) -lm
 TOOLS_LIBS = libfxttools.la libfxtwriter.la $(TOOLS_OTHERS_LIBS)
 
 # This library has everything but main(), so that the unit tests link the same code.

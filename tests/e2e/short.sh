@@ -59,3 +59,23 @@ limits()
 
 limits true 150 4 24 145 220 true
 limits python 2500 1000 1150 650 1150 "$(python3 -c 'import sys; print(sys.executable)')" -c pass
+
+# fxt itself begins many times a second where a script records each of its commands. What few commands need is
+# opened when they need it; and where it cannot be opened, here as an empty file, these do without or say so.
+count comparison
+LD_TRACE_LOADED_OBJECTS=1 "$FXT" >loaded || fail "the libraries of fxt are not listed"
+grep -E 'libdw|libbabeltrace2|libglib' loaded && fail "fxt needs these at its start"
+mkdir -p empty ctf
+: >empty/libdw.so.1
+: >empty/libbabeltrace2.so.0
+printf '/* CTF 1.8 */\n' >ctf/metadata
+LD_LIBRARY_PATH=$scratch/empty "$FXT" record -q -o without.fxt -- true ||
+	fail "fxt record without libdw: $?"
+valid without.fxt
+LD_LIBRARY_PATH=$scratch/empty "$FXT" report without.fxt >said 2>&1 ||
+	fail "fxt report without libdw: $?"
+if grep -q 'define HAVE_BABELTRACE2 1' "${abs_top_builddir:?}/config.h"; then
+	LD_LIBRARY_PATH=$scratch/empty "$FXT" dump ctf >said 2>&1 &&
+		fail "a CTF trace is read without a library"
+	grep -q 'there is no libbabeltrace2' said || fail "what is missing for CTF: $(cat said)"
+fi

@@ -4,7 +4,6 @@
 #endif
 
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "finding.h"
 #include "rules.h"
@@ -24,6 +23,7 @@ static char *first_line(const struct fxt_finding *x, struct fxt_who *who)
 	return line;
 }
 
+/* The join has named the frames just now, so no file is asked for names or lines. */
 char *fxt_findings_first(const char *path, bool also_note)
 {
 	struct fxt_report_options options = {.top = 1, .wrappers = getenv("FXT_WRAPPERS")};
@@ -31,12 +31,10 @@ char *fxt_findings_first(const char *path, bool also_note)
 	struct fxt_trace_file file;
 	struct fxt_report report;
 	struct fxt_reader r;
-	struct stat st;
 	char *line = NULL;
 
 	if (!fxt_trace_open(&file, path))
 		return NULL;
-	options.source = fxt_frame_names_open(stat(path, &st) == 0 ? st.st_mtime : 0);
 	fxt_reader_init(&r, file.data, file.size);
 	fxt_report_make(&report, &r, &options);
 	fxt_findings_make(&findings, &report, 0);
@@ -45,7 +43,6 @@ char *fxt_findings_first(const char *path, bool also_note)
 	fxt_findings_free(&findings);
 	fxt_report_free(&report);
 	fxt_reader_free(&r);
-	fxt_frame_names_close(options.source);
 	fxt_trace_close(&file);
 	return line;
 }

@@ -222,8 +222,14 @@ static bool have_made(const char *directory, int out)
 
 int fxt_import_trace(const char *directory)
 {
-	int fd = fxt_nameless_file();
+	int fd;
 
+	if (!fxt_late_open(&fxt_import_library)) {
+		fxt_error(directory, "is a CTF trace, and there is no %s, which reads these",
+			  fxt_import_library.name);
+		return -1;
+	}
+	fd = fxt_nameless_file();
 	if (fd < 0) {
 		fxt_error(directory, "no file to make its trace in: %s", strerror(errno));
 		return -1;

@@ -2,8 +2,7 @@
 #ifndef FXT_TOOLS_IMPORT_FIELDS_H
 #define FXT_TOOLS_IMPORT_FIELDS_H
 
-#include <babeltrace2/babeltrace.h>
-
+#include "import_library.h"
 #include "import_out.h"
 
 /* The arguments that fields become, with their names and texts. At the beginning all members are zero; it may

@@ -13,6 +13,8 @@
 
 #include "tools/common/message.h"
 
+struct fxt_late_library fxt_import_library = {.name = "libbabeltrace2.so.0"};
+
 struct running {
 	fxt_import_take *take;
 	void *context;

@@ -3,10 +3,10 @@
 #ifndef FXT_TOOLS_IMPORT_GRAPH_H
 #define FXT_TOOLS_IMPORT_GRAPH_H
 
-#include <babeltrace2/babeltrace.h>
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "import_library.h"
 #include "import_metadata.h"
 
 /* SIGALRM ends the process if the library has no message for so long, because it may loop for ever over a

@@ -16,7 +16,8 @@ bool fxt_import_process_of(const bt_trace *trace, uint64_t *pid)
 {
 	const bt_value *value = bt_trace_borrow_environment_entry_value_by_name_const(trace, "vpid");
 
-	if (!value || !bt_value_is_signed_integer(value) || bt_value_integer_signed_get(value) <= 0)
+	if (!value || bt_value_get_type(value) != BT_VALUE_TYPE_SIGNED_INTEGER ||
+	    bt_value_integer_signed_get(value) <= 0)
 		return false;
 	*pid = (uint64_t)bt_value_integer_signed_get(value);
 	return true;

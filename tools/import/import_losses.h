@@ -3,8 +3,7 @@
 #ifndef FXT_TOOLS_IMPORT_LOSSES_H
 #define FXT_TOOLS_IMPORT_LOSSES_H
 
-#include <babeltrace2/babeltrace.h>
-
+#include "import_library.h"
 #include "import_out.h"
 
 /* The name of the process that stands for all that may be meant. */

@@ -91,7 +91,7 @@ bool fxt_import_is_own(struct fxt_import_events *e, const bt_trace *trace)
 		return own->is_own;
 	product = bt_trace_borrow_environment_entry_value_by_name_const(trace, "product");
 	own->trace = trace;
-	own->is_own = product && bt_value_is_string(product) &&
+	own->is_own = product && bt_value_get_type(product) == BT_VALUE_TYPE_STRING &&
 		      strcmp(bt_value_string_get(product), "fxtagent") == 0;
 	return own->is_own;
 }

@@ -29,9 +29,9 @@ char *fxt_code_name(const char *symbol)
 }
 
 #ifdef HAVE_LIBDW
-#include <dwarf.h>
-#include <elfutils/libdw.h>
-#include <elfutils/libdwfl.h>
+#include "libdw_calls.h"
+
+struct fxt_late_library fxt_libdw = {.name = "libdw.so.1"};
 
 struct function {
 	uint64_t start, end;
@@ -43,6 +43,7 @@ struct fxt_code_file {
 	Dwfl_Module *module;
 	GElf_Addr bias;
 	char *path;                     /* as it was wanted */
+	bool has_functions;             /* they have been read */
 	struct function *functions;     /* in the order of their starts */
 	size_t function_count, function_capacity;
 };
@@ -101,12 +102,21 @@ static int find_debuginfo(Dwfl_Module *module, void **userdata, const char *name
 
 static char *debug_path;
 
-static const Dwfl_Callbacks callbacks = {
-	.find_elf = dwfl_build_id_find_elf,
-	.find_debuginfo = find_debuginfo,
-	.section_address = dwfl_offline_section_address,
-	.debuginfo_path = &debug_path,
-};
+/* Returns how libdwfl finds files, or NULL if there is no libdwfl. */
+static const Dwfl_Callbacks *callbacks(void)
+{
+	static Dwfl_Callbacks all;
+
+	if (!fxt_late_open(&fxt_libdw))
+		return NULL;
+	all = (Dwfl_Callbacks){
+		.find_elf = dwfl_build_id_find_elf,
+		.find_debuginfo = find_debuginfo,
+		.section_address = dwfl_offline_section_address,
+		.debuginfo_path = &debug_path,
+	};
+	return &all;
+}
 
 /* Opens the file at the path, if it is the one that is wanted. */
 static int open_itself(const struct fxt_code_wish *wish)
@@ -203,10 +213,16 @@ static void add_function(struct fxt_code_file *f, const GElf_Sym *symbol, GElf_A
 	f->functions[f->function_count++] = (struct function){address, address + symbol->st_size, name};
 }
 
+/* Reads the symbols when a function is first asked for. That takes most of what a file takes to open, and
+ * many are opened only for what their headers say. */
 static void read_functions(struct fxt_code_file *f)
 {
-	int count = dwfl_module_getsymtab(f->module);
+	int count;
 
+	if (f->has_functions)
+		return;
+	f->has_functions = true;
+	count = dwfl_module_getsymtab(f->module);
 	for (int i = 1; i < count; i++) {
 		GElf_Sym symbol;
 		GElf_Addr address;
@@ -221,11 +237,15 @@ static void read_functions(struct fxt_code_file *f)
 
 struct fxt_code_file *fxt_code_file_open(const struct fxt_code_wish *wish)
 {
-	struct fxt_code_file *f = fxt_alloc(1, sizeof(*f));
+	const Dwfl_Callbacks *how = callbacks();
+	struct fxt_code_file *f;
 	void **userdata;
 
+	if (!how)
+		return NULL;
+	f = fxt_alloc(1, sizeof(*f));
 	f->path = fxt_strdup(wish->path);
-	f->dwfl = dwfl_begin(&callbacks);
+	f->dwfl = dwfl_begin(how);
 	if (f->dwfl) {
 		dwfl_report_begin(f->dwfl);
 		f->module = report(f->dwfl, wish);
@@ -239,7 +259,6 @@ struct fxt_code_file *fxt_code_file_open(const struct fxt_code_wish *wish)
 		fxt_code_file_close(f);
 		return NULL;
 	}
-	read_functions(f);
 	return f;
 }
 
@@ -289,8 +308,10 @@ Dwfl_Module *fxt_code_file_module(const struct fxt_code_file *f, uint64_t *bias)
 
 const char *fxt_code_file_function(struct fxt_code_file *f, uint64_t address, uint64_t *start)
 {
-	size_t low = 0, high = f->function_count, at;
+	size_t low = 0, high, at;
 
+	read_functions(f);
+	high = f->function_count;
 	while (low < high) {
 		at = low + (high - low) / 2;
 		if (f->functions[at].start <= address)

@@ -10,9 +10,7 @@
 #include "tools/common/message.h"
 
 #ifdef HAVE_LIBDW
-#include <dwarf.h>
-#include <elfutils/libdw.h>
-#include <elfutils/libdwfl.h>
+#include "libdw_calls.h"
 
 /* Returns the unit of the compiler that has the address, also where the file has no table of addresses. */
 static Dwarf_Die *unit_of(Dwfl_Module *module, Dwarf_Addr address, Dwarf_Addr *bias)
@@ -65,18 +63,45 @@ static void set_call(struct fxt_code_level *level, Dwarf_Die *inlined, Dwarf_Fil
 	level->line = file ? (int)number_of(inlined, DW_AT_call_line) : 0;
 }
 
-/* Finds the blocks and functions that the address is in, the innermost first, as they lie in the code: the
- * scopes that dwarf_getscopes() returns are those of the source. Returns their number; 0 or less: none is. */
-static int scopes_of(Dwarf_Die *unit, Dwarf_Addr address, Dwarf_Die **scopes)
-{
-	Dwarf_Die *of_source = NULL, innermost;
-	int count = dwarf_getscopes(unit, address, &of_source);
+/* How deep blocks and inlined functions are followed into one another. */
+enum { SCOPES = 256 };
 
-	if (count <= 0)
-		return count;
-	innermost = of_source[0];
-	free(of_source);
-	return dwarf_getscopes_die(&innermost, scopes);
+/* Finds the blocks and functions below a part of a unit that the address is in, the innermost first, as they
+ * lie in the code. Returns their number. This goes into nothing that is elsewhere: dwarf_getscopes() goes
+ * through all of a unit, and dwarf_getscopes_die() once more. */
+static size_t scopes_below(Dwarf_Die *part, Dwarf_Addr address, Dwarf_Die *scopes, size_t room)
+{
+	Dwarf_Die child;
+	size_t count = 0;
+
+	if (!room || dwarf_child(part, &child) != 0)
+		return 0;
+	do {
+		switch (dwarf_tag(&child)) {
+		case DW_TAG_namespace:
+		case DW_TAG_module:
+		case DW_TAG_class_type:
+		case DW_TAG_structure_type:
+			/* These have no addresses of their own. */
+			count = scopes_below(&child, address, scopes, room - 1);
+			break;
+		case DW_TAG_subprogram:
+		case DW_TAG_inlined_subroutine:
+		case DW_TAG_entry_point:
+		case DW_TAG_lexical_block:
+		case DW_TAG_try_block:
+		case DW_TAG_catch_block:
+		case DW_TAG_with_stmt:
+			if (dwarf_haspc(&child, address) <= 0)
+				break;
+			count = scopes_below(&child, address, scopes, room - 1);
+			scopes[count++] = child;
+			break;
+		default:
+			break;
+		}
+	} while (!count && dwarf_siblingof(&child, &child) == 0);
+	return count;
 }
 
 /* Adds a level for each inlined function, and the name of the function that they are in. Returns the place of
@@ -84,13 +109,12 @@ static int scopes_of(Dwarf_Die *unit, Dwarf_Addr address, Dwarf_Die **scopes)
 static size_t add_inlined(Dwarf_Die *unit, Dwarf_Addr address, struct fxt_code_level *levels)
 {
 	Dwarf_Files *files = NULL;
-	Dwarf_Die *scopes = NULL;
-	int count = scopes_of(unit, address, &scopes);
-	size_t last = 0;
+	Dwarf_Die scopes[SCOPES];
+	size_t count = scopes_below(unit, address, scopes, SCOPES), last = 0;
 
 	if (dwarf_getsrcfiles(unit, &files, NULL) != 0)
 		files = NULL;
-	for (int i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		int tag = dwarf_tag(&scopes[i]);
 
 		if (tag == DW_TAG_inlined_subroutine && last < FXT_CODE_LEVELS - 1) {
@@ -101,8 +125,6 @@ static size_t add_inlined(Dwarf_Die *unit, Dwarf_Addr address, struct fxt_code_l
 			break;
 		}
 	}
-	if (count > 0)
-		free(scopes);
 	return last;
 }
 

@@ -17,10 +17,10 @@
 #include <unistd.h>
 
 #ifdef HAVE_LIBDW
-#include <elfutils/libdwelf.h>
 #include <gelf.h>
-#endif
 
+#include "libdw_calls.h"
+#endif
 #include "tools/common/message.h"
 
 /* Where distributions put debug information. */
@@ -83,6 +83,8 @@ bool fxt_debug_dirs_has_id(int fd, const char *build_id)
 	bool is_same;
 	Elf *elf;
 
+	if (!fxt_late_open(&fxt_libdw))
+		return false;
 	elf_version(EV_CURRENT);
 	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	if (!elf)

@@ -9,14 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if HAVE_LIBDW
-#include <dwarf.h>
-#include <elfutils/libdw.h>
-#include <elfutils/libdwfl.h>
-#endif
-
 #include "tools/common/message.h"
 #include "tools/programs/code_file.h"
+#if HAVE_LIBDW
+#include "tools/programs/libdw_calls.h"
+#endif
 
 struct segment {
 	uint64_t offset, address, bytes;

@@ -1,0 +1,30 @@
+/* See late.h. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "late.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+
+#include "message.h"
+
+bool fxt_late_open(struct fxt_late_library *library)
+{
+	if (!library->was_tried) {
+		library->was_tried = true;
+		library->handle = dlopen(library->name, RTLD_LAZY | RTLD_LOCAL);
+	}
+	return library->handle;
+}
+
+void *fxt_late_find(const struct fxt_late_library *library, const char *function)
+{
+	void *address = library->handle ? dlsym(library->handle, function) : NULL;
+
+	if (address)
+		return address;
+	fxt_error(library->name, "there is no %s in it", function);
+	exit(1);
+}
