@@ -34,15 +34,15 @@ def on_terminal(words, columns):
 
 def check(words, columns):
     usual, said = in_pipe(words), on_terminal(words, columns)
-    widest = max(map(len, said.splitlines()))
-    assert widest <= max(LEAST, min(columns, MOST)), f"{words} on {columns} columns has a line of {widest}"
-    if columns == USUAL or columns == 0:
-        assert said == usual, f"{words} on {columns} columns and in a pipe differ"
+    widest, what = max(map(len, said.splitlines())), f"{words} on {columns} columns"
+    assert widest <= max(LEAST, min(columns, MOST)), f"{what} has a line of {widest}"
+    if columns == USUAL:
+        assert said == usual, f"{what} and in a pipe differ"
     elif columns < USUAL:
         # A word that is longer than a line is broken.
-        assert "".join(said.split()) == "".join(usual.split()), f"{words} on {columns} columns has other words"
+        assert "".join(said.split()) == "".join(usual.split()), f"{what} has other words"
     else:
-        assert len(said.splitlines()) <= len(usual.splitlines()), f"{words} on {columns} columns has more lines"
+        assert len(said.splitlines()) <= len(usual.splitlines()), f"{what} has more lines"
     return widest
 
 

@@ -19,10 +19,10 @@ void fxt_passes_prepare(struct fxt_report *report);
 bool fxt_time_key(struct fxt_report *report, const struct fxt_record *rec,
 		  const struct fxt_event_facts *facts, uint64_t *key_ns);
 
-/* Returns whether the third pass takes the event, and sets its time in that pass. It takes flows and the calls
- * that they may end in, in the order of ends. A flow's begin has to come before its end, but need not come at
- * its time. The thread that waited writes most begins, right before the end and with a time before the wait;
- * by its own time each would begin a run of its own. */
+/* Returns whether the third pass takes the event, and sets its time in that pass. It takes flows and the
+ * calls that they may end in, in the order of ends. A flow's begin has to come before its end, but need not
+ * come at its time. The thread that waited writes most begins, right before the end and with a time before
+ * the wait; by its own time each would begin a run of its own. */
 bool fxt_end_key(struct fxt_report *report, const struct fxt_record *rec,
 		 const struct fxt_event_facts *facts, uint64_t *key_ns);
 
