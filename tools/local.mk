@@ -484,7 +484,6 @@ REPORT_FILES = \
 	tools/report/report_chains.c \
 	tools/report/report_chains.h \
 	tools/report/report_chains_print.c \
-	tools/report/report_critical.c \
 	tools/report/report_chosen.c \
 	tools/report/report_contention.c \
 	tools/report/report_contention_print.c \
@@ -506,7 +505,6 @@ REPORT_FILES = \
 	tools/report/report_print.c \
 	tools/report/report_processor.c \
 	tools/report/report_processor.h \
-	tools/report/report_processor_json.c \
 	tools/report/report_threads.c \
 	tools/report/report_threads.h \
 	tools/descriptors/report_transfers.c \

@@ -34,16 +34,15 @@ def on_terminal(words, columns):
 
 def check(words, columns):
     usual, said = in_pipe(words), on_terminal(words, columns)
-    where = f"{words} on {columns} columns"
-    widest = max(map(len, said.splitlines()))
-    assert widest <= max(LEAST, min(columns, MOST)), f"{where} has a line of {widest}"
-    if columns == USUAL or columns == 0:
-        assert said == usual, f"{where} differs from a pipe"
+    widest, what = max(map(len, said.splitlines())), f"{words} on {columns} columns"
+    assert widest <= max(LEAST, min(columns, MOST)), f"{what} has a line of {widest}"
+    if columns == USUAL:
+        assert said == usual, f"{what} and in a pipe differ"
     elif columns < USUAL:
         # A word that is longer than a line is broken.
-        assert "".join(said.split()) == "".join(usual.split()), f"{where} has other words"
+        assert "".join(said.split()) == "".join(usual.split()), f"{what} has other words"
     else:
-        assert len(said.splitlines()) <= len(usual.splitlines()), f"{where} has more lines"
+        assert len(said.splitlines()) <= len(usual.splitlines()), f"{what} has more lines"
     return widest
 
 

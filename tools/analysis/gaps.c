@@ -72,11 +72,11 @@ void fxt_gaps_losses(struct fxt_gaps *gaps, struct fxt_reader *r, const struct f
 
 bool fxt_gaps_next_loss(struct fxt_gaps *gaps, uint64_t ns, struct fxt_record *rec)
 {
-	const struct fxt_last_loss *loss = &gaps->losses[gaps->next_loss];
+	const struct fxt_last_loss *loss;
 
-	if (gaps->next_loss == gaps->loss_count || loss->at_ns >= ns)
+	if (gaps->next_loss == gaps->loss_count || gaps->losses[gaps->next_loss].at_ns >= ns)
 		return false;
-	gaps->next_loss++;
+	loss = &gaps->losses[gaps->next_loss++];
 	*rec = (struct fxt_record){.type = FXT_RECORD_EVENT,
 				   .subtype = FXT_EVENT_INSTANT,
 				   .known = true,

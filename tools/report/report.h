@@ -489,7 +489,7 @@ struct fxt_report {
 void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 		     const struct fxt_report_options *options);
 /* Makes the section on the critical path. Threads are finished, and files are not sorted yet
- * (report_critical.c). */
+ * (report_passes.c). */
 void fxt_report_critical(struct fxt_report *report);
 /* Returns whether events of the category are to be told of. */
 bool fxt_report_wants(struct fxt_report *report, const struct fxt_text *category);

@@ -9,6 +9,7 @@
 
 #include "report.h"
 #include "tools/analysis/stack_instants.h"
+#include "tools/common/message.h"
 
 static bool is_chosen(struct fxt_report *report, const struct fxt_record *rec)
 {
@@ -346,4 +347,36 @@ void fxt_replay_ends(struct fxt_report *report)
 	for (uint32_t i = 0; i < report->kept.count; i++)
 		charge(report, fxt_kept_next(&report->kept, i));
 	fxt_order_free(&report->ends);
+}
+
+/* -- What the critical path is made of ---------------------------------------------------------------- */
+
+/* The deviation of so many samples is a third of them. Of traces in which no kernel sampled all are known. */
+enum { LEAST_SAMPLES = 8 };
+
+void fxt_report_critical(struct fxt_report *report)
+{
+	const struct fxt_thread_times *times = &report->threads;
+	struct fxt_critical_life *lives = fxt_alloc(times->count ? times->count : 1, sizeof(*lives));
+	struct fxt_critical *c = &report->critical;
+	size_t count = 0;
+
+	for (size_t i = 0; i < times->count; i++) {
+		const struct fxt_thread_time *t = &times->list[i];
+
+		if (t->has_events || t->is_told)
+			lives[count++] = (struct fxt_critical_life){
+				t->thread, t->first_ns, t->last_ns, t->open != 0};
+	}
+	c->least_samples = report->processor.hz ? LEAST_SAMPLES : 0;
+	/* Of a part of the categories no path can be told, and other tracers have other arrows. */
+	if (!report->options.categories && !report->processor.is_foreign &&
+	    !fxt_overview_is_foreign(&report->overview, report->r))
+		fxt_critical_finish(c, report->r, report->who, lives, count, report->overview.first_ns);
+	for (size_t i = 0; i < c->count; i++)
+		if (c->things[i].kind == FXT_CRITICAL_FILE)
+			c->things[i].label = fxt_strdup(report->files.list[c->things[i].key].label);
+	for (unsigned loss = 0; loss < FXT_LOSS_COUNT; loss++)
+		c->lacks_events |= fxt_overview_lost(&report->overview, loss) > 0;
+	free(lives);
 }

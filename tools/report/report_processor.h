@@ -1,5 +1,5 @@
 /* fxt report: the sections on processor time, by function and by thread. What they tell of was counted by
- * tools/analysis/processor_time.h. The file report_processor_json.c prints the same as JSON.
+ * tools/analysis/processor_time.h. The file report_json_why.c prints the same as JSON.
  */
 #ifndef FXT_TOOLS_REPORT_PROCESSOR_H
 #define FXT_TOOLS_REPORT_PROCESSOR_H
