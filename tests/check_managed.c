@@ -343,6 +343,7 @@ END_TEST
  * made is not left behind. */
 START_TEST(limited)
 {
+	enum { CHECK_BYTES = 1 << 17 };
 	struct fxt_buffer_config config = {.mode = FXT_STREAMING, .bytes = 4 * FXT_BUFFER_MIN_BYTES,
 					   .path = "test", .write_prologue = write_prologue,
 					   .counters_words = COUNTERS_WORDS};
@@ -351,7 +352,8 @@ START_TEST(limited)
 
 	random_seed(0);
 	ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
-	limit.rlim_cur = 1 + random_below(4 * FXT_BUFFER_MIN_BYTES - 1);
+	/* Check writes what a test finds to a file, too. */
+	limit.rlim_cur = CHECK_BYTES + random_below(4 * FXT_BUFFER_MIN_BYTES - CHECK_BYTES);
 	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 	fd = dup(0);
 	close(fd);
