@@ -356,7 +356,7 @@ static void nothing(uintptr_t key)
 static uintptr_t fill_a_bucket(void)
 {
 	const struct fxt_label_detail new = {.label = {.text = "one", .kind = 1}};
-	uintptr_t key;
+	uintptr_t key, other;
 	enum fxt_entered entered;
 
 	for (key = HEAP; key < HEAP + NEVER * UINT64_C(64); key += 64) {
@@ -364,8 +364,12 @@ static uintptr_t fill_a_bucket(void)
 
 		entered = fxt_label_enter(key, &new);
 		EXPECT(has_place == (entered != FXT_ENTERED_NOT));
-		if (!has_place)
+		if (!has_place) {
+			/* Those that have a place keep it. */
+			for (other = HEAP; other < key; other += 64)
+				EXPECT(fxt_label_has_place(other));
 			return key;
+		}
 		EXPECT(entered == FXT_ENTERED_FIRST);
 	}
 	ck_abort_msg("%d objects have found places", NEVER);

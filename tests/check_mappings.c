@@ -154,6 +154,8 @@ START_TEST(each_page)
 			 pages = 1 + (unsigned)random_below(most < 40 ? most : 40);
 
 		has_no_room = random_below(10) == 0;
+		/* No bytes are no pages. */
+		ck_assert_uint_eq(fxt_mappings_leave(address_of(page), 0), 0);
 		if (random_below(2))
 			came(page, pages);
 		else

@@ -183,6 +183,18 @@ START_TEST(forgotten)
 	ck_assert(!fxt_is_waited_for(OBJECT));
 	ck_assert_uint_eq(release(FXT_RELEASE_ONE, 1, 100), 0);
 	ck_assert_uint_eq(end(10, 200), 0);
+	/* The other one goes on when somebody waits for a new object at the same address. */
+	begin(1);
+	ck_assert_uint_eq(release(FXT_RELEASE_ONE, 2, 300), 1);
+	ck_assert_uint_eq(end(250, 400), 2);
+	ck_assert(!fxt_is_waited_for(OBJECT));
+	ck_assert_uint_eq(end(10, 500), 0);
+	ck_assert(!fxt_is_waited_for(OBJECT));
+	begin(1);
+	ck_assert(fxt_is_waited_for(OBJECT));
+	ck_assert_uint_eq(release(FXT_RELEASE_ONE, 3, 600), 1);
+	ck_assert_uint_eq(release(FXT_RELEASE_ONE, 4, 700), 0);
+	ck_assert_uint_eq(end(550, 800), 3);
 }
 END_TEST
 

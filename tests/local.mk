@@ -34,6 +34,7 @@ UNIT_TESTS = \
 	tests/check_stack_nodes \
 	tests/check_stream \
 	tests/check_stream_races \
+	tests/check_sys \
 	tests/check_task_life \
 	tests/check_talk \
 	tests/check_told \
@@ -85,6 +86,9 @@ tests_check_own_files_SOURCES = tests/check_own_files.c tests/syscalls_fixture.h
 	tests/apps/random.h tests/apps/unseen.h $(WRITER_SOURCES)
 tests_check_own_files_CPPFLAGS = $(SYSCALLS_CPPFLAGS)
 tests_check_own_files_LDADD = $(CHECK_LIBS)
+tests_check_sys_SOURCES = tests/check_sys.c tests/syscalls_fixture.h tests/apps/random.h $(WRITER_SOURCES)
+tests_check_sys_CPPFLAGS = $(SYSCALLS_CPPFLAGS)
+tests_check_sys_LDADD = $(CHECK_LIBS)
 tests_check_refused_SOURCES = tests/check_refused.c tests/syscalls_fixture.h tests/buffer_fixture.h \
 	tests/apps/random.h tests/apps/unseen.h $(WRITER_SOURCES)
 tests_check_refused_CPPFLAGS = $(SYSCALLS_CPPFLAGS)

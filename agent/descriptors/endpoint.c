@@ -12,6 +12,7 @@
 
 #include "agent/arrows/shared.h"
 #include "agent/base/fdinfo.h"
+#include "agent/base/stack.h"
 #include "agent/emit/emit.h"
 #include "unix_peer.h"
 
@@ -20,11 +21,12 @@ enum { SOCKET_NETNS_COOKIE = 71 };      /* SO_NETNS_COOKIE, since Linux 5.14 */
 static bool is_on;                      /* streams are to be known */
 
 /* Returns whether streams are to be known. In a process that has asked for a filter of its system calls they
- * are not, because the agent makes no call there that it can do without. */
+ * are not, because the agent makes no call there that it can do without; nor is one that is met on a short
+ * stack. What needs much of the stack is called behind this, and is not inlined. */
 static bool are_known(struct fxt_thread *thread)
 {
 	return is_on && fxt_is_on(FXT_CAT_io) && fxt_is_on(FXT_CAT_net) && !fxt_is_filtered() &&
-	       fxt_fds_are_ours(thread);
+	       !fxt_stack_is_short() && fxt_fds_are_ours(thread);
 }
 
 /* Notes that a descriptor leads to this side of a stream. */
@@ -55,7 +57,7 @@ static struct fxt_stream_name event_name(uint64_t id)
 }
 
 /* Makes a name of a descriptor's inode. Returns false if the inode is not of this type. */
-static bool name_of(int fd, mode_t type, struct fxt_stream_name *name)
+static __attribute__((noinline)) bool name_of(int fd, mode_t type, struct fxt_stream_name *name)
 {
 	struct stat status;
 
@@ -236,7 +238,7 @@ static bool address_of(long call, int fd, struct tcp_end *end)
 
 /* Returns the side of a TCP connection that a socket is. `given` is the peer's address, for a socket that is
  * not connected yet, or NULL. Both ends compute the same name, of the hashes of both ends in their order. */
-static fxt_stream join_tcp(int fd, const struct sockaddr *given, size_t bytes)
+static __attribute__((noinline)) fxt_stream join_tcp(int fd, const struct sockaddr *given, size_t bytes)
 {
 	struct tcp_end local, peer;
 	union address address;
@@ -343,7 +345,7 @@ static fxt_stream find_event(int fd)
 }
 
 /* Returns the stream that a descriptor leads to by its name; 0: not known. */
-static fxt_stream find(int fd)
+static __attribute__((noinline)) fxt_stream find(int fd)
 {
 	struct stat status;
 

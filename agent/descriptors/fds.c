@@ -308,6 +308,16 @@ static void read_entry(const struct fxt_fd *entry, int fd, struct fxt_fd_taken *
 	was->is_reconnected = entry->is_reconnected;
 }
 
+/* Empties an entry but for its lifetimes, which lose their names. */
+static inline void forget_bytes(struct fxt_fd *entry)
+{
+	atomic_store_explicit(&entry->stream, 0, memory_order_relaxed);
+	atomic_store_explicit(&entry->read_bytes, 0, memory_order_relaxed);
+	atomic_store_explicit(&entry->written_bytes, 0, memory_order_relaxed);
+	atomic_store_explicit(&entry->life_named, 0, memory_order_relaxed);
+	entry->is_buffered = entry->is_reconnected = false;
+}
+
 /* Empties an entry, and copies to *was what it knew. If two threads close the same number, only one of them
  * gets an id. */
 static void take(struct fxt_fd *entry, int fd, struct fxt_fd_taken *was)
@@ -317,11 +327,7 @@ static void take(struct fxt_fd *entry, int fd, struct fxt_fd_taken *was)
 	read_entry(entry, fd, was);
 	if (is_inherited(entry))
 		was->life = was->connection = 0;
-	atomic_store_explicit(&entry->stream, 0, memory_order_relaxed);
-	atomic_store_explicit(&entry->read_bytes, 0, memory_order_relaxed);
-	atomic_store_explicit(&entry->written_bytes, 0, memory_order_relaxed);
-	atomic_store_explicit(&entry->life_named, 0, memory_order_relaxed);
-	entry->is_buffered = entry->is_reconnected = false;
+	forget_bytes(entry);
 }
 
 /* Returns the empty entry of a number that the kernel has just given out, or NULL. If the entry had a
@@ -378,16 +384,34 @@ static void begin_life(struct fxt_thread *thread, struct fxt_fd *entry, int fd, 
 	set_life(thread, &entry->life, fd, id);
 }
 
-/* Forgets what had the number of a new descriptor, which is not known itself. */
-static __attribute__((noinline)) void forget(struct fxt_thread *thread, int fd)
+/* Removes the lifetimes of an entry, of which nobody has seen the end. */
+static __attribute__((noinline)) void forget_lives(struct fxt_thread *thread, struct fxt_fd *entry, int fd)
 {
-	struct fxt_fd *entry = fxt_fds_are_ours(thread) ? fxt_fd(fd) : NULL;
 	struct fxt_fd_taken was;
+
+	take(entry, fd, &was);
+	put_ends(thread, thread->last_ns, &was);
+}
+
+/* Forgets what had the number of a new descriptor, which is not known itself, on a short stack. Where there
+ * is no room even to remove a lifetime, that is left without its name: so it is removed when the number is
+ * closed or used again. */
+static void forget(struct fxt_thread *thread, int fd)
+{
+	enum { REMOVAL_BYTES = 800 };
+	struct fxt_fd *entry = fxt_fds_are_ours(thread) ? fxt_fd(fd) : NULL;
 
 	if (!entry)
 		return;
-	take(entry, fd, &was);
-	put_ends(thread, thread->last_ns, &was);
+	forget_bytes(entry);
+	if (!atomic_load_explicit(&entry->life, memory_order_relaxed) &&
+	    !atomic_load_explicit(&entry->connection, memory_order_relaxed))
+		return;
+	if (fxt_stack_has_less(REMOVAL_BYTES))
+		/* Bytes that are counted from here on are not those of that connection. */
+		entry->is_reconnected = true;
+	else
+		forget_lives(thread, entry, fd);
 }
 
 static __attribute__((noinline)) void know(struct fxt_thread *thread, int fd, uint64_t now_ns, uint64_t names,

@@ -247,7 +247,7 @@ static __attribute__((noinline)) void call_one(unsigned which)
 
 static void *use_up(void *argument)
 {
-	enum { LEAST = 600 };
+	enum { LEAST = 590 };
 	pthread_attr_t attributes;
 	volatile char *used;
 	size_t bytes, left;
@@ -258,6 +258,9 @@ static void *use_up(void *argument)
 	mark();
 	need(!pthread_getattr_np(pthread_self(), &attributes) &&
 	     !pthread_attr_getstack(&attributes, &low, &bytes) && !pthread_attr_destroy(&attributes));
+	/* A number that the next descriptor gets may be known for one that was closed unseen. */
+	if (random_below(2))
+		unseen(SYS_close, open("/dev/null", O_RDONLY));
 	left = LEAST + random_below(random_below(2) ? 300 : 5000);
 	used = alloca((size_t)((char *)__builtin_frame_address(0) - (char *)low) - left);
 	used[0] = 1;

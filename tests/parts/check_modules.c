@@ -7,6 +7,7 @@
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 
 #include "agent/base/loaded.h"
@@ -61,6 +62,8 @@ static struct fxt_unwind_rule rule;
 static enum fxt_unwind_found rule_found;
 static unsigned rules_asked;
 
+static char *eh_frame;                  /* where the loader says that unwind tables are */
+
 const struct link_map *fxt_loaded_first(void)
 {
 	return first_object;
@@ -73,7 +76,8 @@ int _dl_find_object(void *address, struct dl_find_object *found)
 	for (i = 0; i < PLACES; i++)
 		if (world[i].is_there && (char *)address >= world[i].low && (char *)address < world[i].high) {
 			*found = (struct dl_find_object){.dlfo_map_start = world[i].low,
-				.dlfo_map_end = world[i].high, .dlfo_link_map = &world[i].object->map};
+				.dlfo_map_end = world[i].high, .dlfo_link_map = &world[i].object->map,
+				.dlfo_eh_frame = eh_frame};
 			return 0;
 		}
 	return -1;
@@ -317,6 +321,9 @@ START_TEST(entry_at_the_end)
 	first_object = NULL;
 	bytes = 8 * (sizeof(struct link_map) / 8 + 1 + random_below(100));
 	load_place = (sizeof(struct link_map) + 7) / 8 * 8 + 8 * random_below(100);
+	/* The number is often the last one that can be read, or the one behind. */
+	if (bytes >= sizeof(struct link_map) + 8 && random_below(2))
+		load_place = bytes - 8 * random_below(2);
 	pages = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ck_assert_int_eq(munmap(pages + PAGE, PAGE), 0);
 	new_object(0);
@@ -510,10 +517,15 @@ START_TEST(headers)
 	struct module *m = &world[5];
 	Elf64_Ehdr *header;
 	const Elf64_Phdr *segments;
-	size_t count = 77, good;
+	size_t count = 77, good, i;
+	const Elf64_Phdr *own = (const Elf64_Phdr *)getauxval(AT_PHDR), *tables = own;
+	char nothing[] = "", *path;
 
 	begin();
+	while (tables->p_type != PT_GNU_EH_FRAME)
+		tables++;
 	load(5, 1, 0);
+	path = m->object->map.l_name;
 	header = (Elf64_Ehdr *)m->low;
 	good = header->e_phnum;
 	m->object->map.l_ld = (void *)(m->low + PAGE);
@@ -555,6 +567,23 @@ START_TEST(headers)
 	ck_assert_ptr_null(fxt_code_segments(&m->object->map, &count));
 	m->is_there = true;
 	ck_assert_ptr_null(fxt_code_segments(&m->object->map, &count));
+	/* Those of the program are where the kernel says, if the loader means the same unwind tables. */
+	m->object->map.l_name = nothing;
+	ck_assert_ptr_null(fxt_code_segments(&m->object->map, &count));
+	for (i = 0; i < getauxval(AT_PHNUM); i++) {
+		bool is_it = own[i].p_type == PT_GNU_EH_FRAME;
+
+		eh_frame = (char *)m->object->map.l_addr + own[i].p_vaddr;
+		/* Two segments may begin at one place. */
+		if (!is_it && own[i].p_vaddr == tables->p_vaddr)
+			continue;
+		ck_assert_ptr_eq(fxt_code_segments(&m->object->map, &count), is_it ? own : NULL);
+		ck_assert(!is_it || count == getauxval(AT_PHNUM));
+	}
+	eh_frame = (char *)m->object->map.l_addr + tables->p_vaddr;
+	m->object->map.l_name = path;
+	ck_assert_ptr_null(fxt_code_segments(&m->object->map, &count));
+	eh_frame = NULL;
 }
 END_TEST
 

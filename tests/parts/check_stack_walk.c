@@ -304,10 +304,11 @@ END_TEST
 
 static const uint8_t way_back[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
 
-/* Lays out the frame of the kernel, which has interrupted the code that was laid out last. */
-static void lay_signal(bool is_return)
+/* Lays out the frame of the kernel, which has interrupted the code that was laid out last. It lies below an
+ * address. */
+static void lay_signal_at(const uintptr_t *below, bool is_return)
 {
-	ucontext_t *context = (ucontext_t *)((laid.sp - 256 - sizeof(*context)) & ~(uintptr_t)15);
+	ucontext_t *context = (ucontext_t *)(((uintptr_t)below - sizeof(*context)) & ~(uintptr_t)15);
 	unsigned n = code(4, FXT_UNWIND_NONE, (struct fxt_unwind_rule){0});
 
 	memset(context, 0, sizeof(*context));
@@ -317,6 +318,11 @@ static void lay_signal(bool is_return)
 	if (is_return)
 		memcpy(&text[n][CODE_BYTES / 2], way_back, sizeof(way_back));
 	laid = (struct fxt_frame){place_of(n), (uintptr_t)context, 0x99};
+}
+
+static void lay_signal(bool is_return)
+{
+	lay_signal_at((const uintptr_t *)(laid.sp - 256), is_return);
 }
 
 START_TEST(a_handler_has_interrupted_code)
@@ -366,6 +372,44 @@ START_TEST(a_handler_has_interrupted_code)
 	found = walk(20);
 	EXPECT(!found.is_whole && found.count == 1);
 	EXPECT(fxt_stack_goes_beyond((uintptr_t *)laid.sp - 2, (uintptr_t)(top - 2)) == FXT_REACH_UNKNOWN);
+}
+END_TEST
+
+/* A signal has found the stack used up: the function that it has interrupted has its frame below the stack,
+ * and the lowest pages of the stack cannot be read. */
+START_TEST(a_stack_that_is_used_up)
+{
+	enum { ROUNDS = 200, PAGES = 8, MOST_WORDS = 40, HANDLER = 1000, OVERFLOW_MOST = 1 << 17 };
+	struct fxt_walk found;
+	unsigned round, i, frames, pages;
+	uintptr_t sp;
+
+	for (round = 0; round < ROUNDS; round++) {
+		code_count = 0;
+		memset(text, 0x90, sizeof(text));
+		pages = (unsigned)random_below(PAGES + 1);
+		part_thread.stack.low = (uintptr_t)words + random_below(PAGES * FXT_PAGE_BYTES / 8) * 8;
+		/* The handler's frames lie above those that were interrupted. */
+		top = words + WORDS - HANDLER;
+		lay_outermost();
+		frames = 1 + (unsigned)random_below(8);
+		for (i = 0; i < frames; i++)
+			lay(1, 8 * (2 + (unsigned)random_below(MOST_WORDS)), random_below(2),
+			    random_below(2));
+		sp = part_thread.stack.low - 8 * (1 + random_below(OVERFLOW_MOST / 8));
+		lay(2, (unsigned)(laid.sp - 8 - sp), random_below(2), false);
+		ck_assert_uint_eq(laid.sp, sp);
+		/* The kernel's frame is laid out below the stack pointer. */
+		lay_signal_at(words + WORDS - HANDLER / 2, true);
+		lay(3, 64, true, false);
+		ck_assert_int_eq(mprotect(words, pages * FXT_PAGE_BYTES, PROT_NONE), 0);
+		found = walk(20);
+		ck_assert_int_eq(mprotect(words, pages * FXT_PAGE_BYTES, PROT_READ | PROT_WRITE), 0);
+		ck_assert_msg(found.is_whole && found.count == frames + 3, "%u of %u frames, %u pages",
+			      found.count, frames + 3, pages);
+		EXPECT(found.modules[0] == 3 && found.modules[1] == 2 && found.modules[2] == 1);
+	}
+	top = words + WORDS;
 }
 END_TEST
 
@@ -419,6 +463,7 @@ int main(void)
 	tcase_add_test(walks, frames_are_not_followed_for_ever);
 	tcase_add_test(walks, a_guess_counts_if_the_stack_ends_well);
 	tcase_add_test(walks, a_handler_has_interrupted_code);
+	tcase_add_test(walks, a_stack_that_is_used_up);
 	tcase_add_test(walks, a_frame_is_a_callers);
 	return RUN_SUITE("stack walk", walks);
 }
