@@ -375,6 +375,39 @@ START_TEST(a_handler_has_interrupted_code)
 }
 END_TEST
 
+/* The program has called an address at which there is no code. Who has called it is known if nothing can be
+ * read there, and the caller's code goes on behind a call. */
+START_TEST(a_call_to_nowhere)
+{
+	static char data[16];
+	struct fxt_walk found;
+	unsigned i, caller;
+
+	for (i = 0; i < 4; i++) {
+		setup();
+		lay_outermost();
+		lay(1, 64, true, true);
+		lay(2, 64, false, false);
+		caller = code_count - 1;
+		if (i == 1)
+			memset(text[caller], 0x90, CODE_BYTES);
+		laid.sp -= 8;
+		*(uintptr_t *)laid.sp = laid.place;
+		laid.place = i == 2 ? (uintptr_t)data + 1 : 0x11;
+		if (i == 3)
+			laid.sp = (uintptr_t)(top - 1) + 4;
+		lay_signal_at(words + WORDS / 2, true);
+		lay(3, 64, true, false);
+		found = walk(20);
+		ck_assert_uint_eq(found.is_whole, i == 0);
+		ck_assert_uint_eq(found.count, i == 0 ? 5 : 2);
+		EXPECT(found.modules[0] == 3 && !found.modules[1]);
+		ck_assert_uint_eq(found.places[1], i == 2 ? (uintptr_t)data + 1 : 0x11);
+		EXPECT(i || found.places[2] == place_of(caller));
+	}
+}
+END_TEST
+
 /* A signal has found the stack used up: the function that it has interrupted has its frame below the stack,
  * and the lowest pages of the stack cannot be read. */
 START_TEST(a_stack_that_is_used_up)
@@ -471,6 +504,7 @@ int main(void)
 	tcase_add_test(walks, frames_are_not_followed_for_ever);
 	tcase_add_test(walks, a_guess_counts_if_the_stack_ends_well);
 	tcase_add_test(walks, a_handler_has_interrupted_code);
+	tcase_add_test(walks, a_call_to_nowhere);
 	tcase_add_test(walks, a_stack_that_is_used_up);
 	tcase_add_test(walks, a_frame_is_a_callers);
 	return RUN_SUITE("stack walk", walks);
