@@ -165,6 +165,51 @@ START_TEST(frames_are_found_as_they_lie)
 }
 END_TEST
 
+/* Functions whose ends are seen by thunks return to these. The stack has the addresses that they stand
+ * for. */
+START_TEST(thunks_are_seen_through)
+{
+	enum { LIMIT = FXT_RETURN_THUNKS / 4 * 3 };
+	struct fxt_walk found;
+	unsigned i, round, made;
+	uintptr_t place, thunk;
+
+	for (round = 0; round < 200; round++) {
+		code_count = 0;
+		memset(text, 0x90, sizeof(text));
+		lay_outermost();
+		for (i = (unsigned)random_below(20); i; i--) {
+			/* Where there is room the same address has the same thunk. */
+			place = laid.place;
+			if (random_below(2))
+				laid.place = fxt_return_thunk(place);
+			EXPECT(fxt_return_place(laid.place) == place);
+			EXPECT(laid.place == place || fxt_return_thunk(place) == laid.place);
+			EXPECT(laid.place == place || fxt_return_thunk_known(place) == laid.place);
+			lay(1, 8 * (2 + (unsigned)random_below(30)), random_below(2), random_below(2));
+		}
+		if (random_below(2))
+			laid.place = fxt_return_thunk(laid.place);
+		found = walk(MOST_FRAMES);
+		EXPECT(found.is_whole);
+		expect_frames(&found, laid_count);
+	}
+	/* There are so many, and not one more. */
+	for (i = made = 0; i < FXT_RETURN_THUNKS; i++)
+		made += atomic_load(&fxt_return_places[i].address) != 0;
+	for (i = 0; i < FXT_RETURN_THUNKS; i++) {
+		place = 0x10000 + i * 16 + random_below(16);
+		EXPECT(!fxt_return_thunk_known(place));
+		thunk = fxt_return_thunk(place);
+		EXPECT((thunk != 0) == (made < LIMIT));
+		EXPECT(!thunk || fxt_return_place(thunk) == place);
+		EXPECT(fxt_return_thunk(place) == thunk);
+		made += thunk != 0;
+	}
+	EXPECT(made == LIMIT);
+}
+END_TEST
+
 START_TEST(a_stack_that_is_damaged_ends)
 {
 	struct fxt_walk found;
@@ -500,6 +545,7 @@ int main(void)
 	tcase_add_checked_fixture(walks, setup, NULL);
 	tcase_set_timeout(walks, 60);
 	tcase_add_test(walks, frames_are_found_as_they_lie);
+	tcase_add_test(walks, thunks_are_seen_through);
 	tcase_add_test(walks, a_stack_that_is_damaged_ends);
 	tcase_add_test(walks, frames_are_not_followed_for_ever);
 	tcase_add_test(walks, a_guess_counts_if_the_stack_ends_well);
