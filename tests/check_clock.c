@@ -146,6 +146,32 @@ static uint64_t distance(void)
 }
 
 /* Lines follow the kernel's time while it changes by a little, as it does when the kernel corrects it. */
+/* Each time of a thread is later than the one before, and no later than it has to be. A handler may have read
+ * the clock since the thread has looked at its last time. */
+START_TEST(each_time_is_later)
+{
+	uint64_t last = 1000, ns, seen, got, right, before;
+	int i;
+
+	thread.last_ns = last;
+	for (i = 0; i < 100000; i++) {
+		ns = last + (uint64_t)below(200) - 100;
+		seen = below(4) ? last : last - 1 - (uint64_t)below(50);
+		right = ns > last ? ns : last + 1;
+		before = 7;
+		got = below(2) ? fxt_clock_step(&thread, ns)
+			       : fxt_clock_step_after(&thread, ns, seen, &before);
+		if (got != right || thread.last_ns != right)
+			ck_abort_msg("%llu after %llu became %llu", (unsigned long long)ns,
+				     (unsigned long long)last, (unsigned long long)got);
+		/* What the handler read last is what stood in the way. */
+		if (before != 7 && (before != last || seen == last || ns > last))
+			ck_abort_msg("a handler has read %llu", (unsigned long long)before);
+		last = right;
+	}
+}
+END_TEST
+
 START_TEST(agrees)
 {
 	unsigned i;
@@ -451,6 +477,7 @@ int main(void)
 	random_state = seed ? strtoull(seed, NULL, 0) : (uint64_t)time(NULL);
 	printf("FXT_SEED=%llu\n", (unsigned long long)random_state);
 	tcase_set_timeout(lines, 60);
+	tcase_add_test(lines, each_time_is_later);
 	tcase_add_test(lines, agrees);
 	tcase_add_test(lines, follows_a_leap);
 	tcase_add_test(lines, shared_lines);

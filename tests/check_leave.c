@@ -424,6 +424,55 @@ static void *record(void *argument)
 	return NULL;
 }
 
+/* What a thread that stores to a word of a page has found there, which it has not stored; and its last
+ * value. */
+static _Atomic uint64_t wrong, latest;
+
+/* Stores larger and larger numbers to a word of a page. */
+static void *store_on(void *argument)
+{
+	_Atomic uint64_t *word = argument;
+	uint64_t value = 0, found;
+
+	while (!atomic_load(&is_done)) {
+		atomic_store(word, ++value);
+		atomic_store(&latest, value);
+		found = atomic_load(word);
+		if (!found || found > value)
+			atomic_store(&wrong, found);
+	}
+	return NULL;
+}
+
+/* A page moves to the file while threads store to it and read from it. They find what they have stored. */
+START_TEST(pages_go_on)
+{
+	uint64_t *page, before;
+	struct fxt_chunk taken;
+	pthread_t thread;
+
+	random_seed(0);
+	atomic_store(&is_done, false);
+	atomic_store(&latest, 0);
+	make_buffer((enum fxt_mode)(_i % 3), FXT_BUFFER_MIN_BYTES);
+	page = fxt_buffer_take_page(&buffer.storage, 0, FXT_PAGE_WORDS, &taken);
+	ck_assert_ptr_nonnull(page);
+	ck_assert_int_eq(pthread_create(&thread, NULL, store_on, page + 1), 0);
+	while (!atomic_load(&latest))
+		sched_yield();
+	leave();
+	/* It has stored there since. */
+	before = atomic_load(&latest);
+	while (atomic_load(&latest) < before + 2)
+		sched_yield();
+	atomic_store(&is_done, true);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	ck_assert_msg(!atomic_load(&wrong), "the word had %llx", (unsigned long long)atomic_load(&wrong));
+	ck_assert_uint_eq(page[1], atomic_load(&latest));
+	end();
+}
+END_TEST
+
 static _Atomic pid_t victim;
 
 /* Makes children that take chunks, and are killed at any instruction. */
@@ -570,5 +619,6 @@ int main(void)
 	tcase_add_loop_test(chosen, no_file, 0, 6);
 	tcase_set_timeout(any, 120);
 	tcase_add_loop_test(any, any_moment, 0, 60);
+	tcase_add_loop_test(any, pages_go_on, 0, 60);
 	return RUN_SUITE("leaving a manager", chosen, any);
 }

@@ -445,6 +445,66 @@ START_TEST(a_fiber_makes_all_go_slowly)
 }
 END_TEST
 
+/* Ends a function by the quick way, at this time. */
+static enum fxt_exit leave_quickly(uintptr_t address, uint64_t at_ns, uint64_t *end_ns)
+{
+	enum fxt_exit how;
+	uint32_t high;
+
+	/* The line has that time everywhere, until the upper half of the counter changes. */
+	do {
+		high = (uint32_t)(fxt_clock_tick() >> 32);
+		part_thread.clock = (struct fxt_clock_line){
+			.origin_ns = at_ns, .high = high, .until = UINT32_MAX};
+		how = fxt_function_exit_try(&part_thread, address, end_ns);
+	} while (how == FXT_EXIT_OTHER && (uint32_t)(fxt_clock_tick() >> 32) != high);
+	return how;
+}
+
+START_TEST(the_quick_end_gives_up_where_it_must)
+{
+	struct fxt_lane *lane = part_thread.lanes;
+	uint64_t end_ns = 0;
+
+	part_thread.usual_function_ns = 100;
+	enter_known(0x440, "first", INDEX);
+	enter(STACK + 900, 0x440);
+	/* The chunk does not define the name yet. */
+	EXPECT(leave_quickly(0x440, 5000, &end_ns) == FXT_EXIT_NO_ROOM && end_ns == 5000);
+	leave(STACK + 900, 0x440);
+	part_said();
+	part_thread.names.quick = part_thread.names.defined;
+	part_thread.last_ns = 5000;
+	enter(STACK + 900, 0x440);
+	/* The last call is that of another function; another emission has the lane. */
+	EXPECT(leave_quickly(0x450, 5010, &end_ns) == FXT_EXIT_OTHER);
+	lane->raised_at = 1;
+	EXPECT(leave_quickly(0x440, 5010, &end_ns) == FXT_EXIT_OTHER);
+	lane->raised_at = 0;
+	/* Another chunk lacks the name. */
+	lane->serial++;
+	EXPECT(leave_quickly(0x440, 5010, &end_ns) == FXT_EXIT_NO_ROOM);
+	lane->serial--;
+	EXPECT(open_count() == 1 && !lane->raised_at);
+	SAYS("");
+	EXPECT(leave_quickly(0x440, 5010, &end_ns) == FXT_EXIT_DONE && end_ns == 5010);
+	SAYS("slice function:call5 @5001 -> 5010\n");
+	EXPECT(open_count() == 0 && !lane->raised_at && part_thread.last_ns == 5010);
+	/* Times go on, and one that took long has room for more. */
+	enter(STACK + 900, 0x440);
+	EXPECT(leave_quickly(0x440, 4000, &end_ns) == FXT_EXIT_DONE && end_ns == 5012);
+	SAYS("slice function:call5 @5011 -> 5012\n");
+	enter(STACK + 900, 0x440);
+	EXPECT(leave_quickly(0x440, 5113, &end_ns) == FXT_EXIT_UNUSUAL && end_ns == 5113);
+	EXPECT(open_count() == 1 && !lane->raised_at);
+	SAYS("");
+	/* Without room nothing is recorded. */
+	atomic_store(&lane->limit, 0);
+	EXPECT(leave_quickly(0x440, 5112, &end_ns) == FXT_EXIT_NO_ROOM);
+	EXPECT(open_count() == 1 && !lane->raised_at);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *functions = tcase_create("functions");
@@ -458,5 +518,6 @@ int main(void)
 	tcase_add_test(functions, a_function_without_room_is_dropped);
 	tcase_add_test(functions, the_last_function_ends);
 	tcase_add_test(functions, a_fiber_makes_all_go_slowly);
+	tcase_add_test(functions, the_quick_end_gives_up_where_it_must);
 	return RUN_SUITE("function calls", functions);
 }

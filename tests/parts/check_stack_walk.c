@@ -165,6 +165,51 @@ START_TEST(frames_are_found_as_they_lie)
 }
 END_TEST
 
+/* Functions whose ends are seen by thunks return to these. The stack has the addresses that they stand
+ * for. */
+START_TEST(thunks_are_seen_through)
+{
+	enum { LIMIT = FXT_RETURN_THUNKS / 4 * 3 };
+	struct fxt_walk found;
+	unsigned i, round, made;
+	uintptr_t place, thunk;
+
+	for (round = 0; round < 200; round++) {
+		code_count = 0;
+		memset(text, 0x90, sizeof(text));
+		lay_outermost();
+		for (i = (unsigned)random_below(20); i; i--) {
+			/* Where there is room the same address has the same thunk. */
+			place = laid.place;
+			if (random_below(2))
+				laid.place = fxt_return_thunk(place);
+			EXPECT(fxt_return_place(laid.place) == place);
+			EXPECT(laid.place == place || fxt_return_thunk(place) == laid.place);
+			EXPECT(laid.place == place || fxt_return_thunk_known(place) == laid.place);
+			lay(1, 8 * (2 + (unsigned)random_below(30)), random_below(2), random_below(2));
+		}
+		if (random_below(2))
+			laid.place = fxt_return_thunk(laid.place);
+		found = walk(MOST_FRAMES);
+		EXPECT(found.is_whole);
+		expect_frames(&found, laid_count);
+	}
+	/* There are so many, and not one more. */
+	for (i = made = 0; i < FXT_RETURN_THUNKS; i++)
+		made += atomic_load(&fxt_return_places[i].address) != 0;
+	for (i = 0; i < FXT_RETURN_THUNKS; i++) {
+		place = 0x10000 + i * 16 + random_below(16);
+		EXPECT(!fxt_return_thunk_known(place));
+		thunk = fxt_return_thunk(place);
+		EXPECT((thunk != 0) == (made < LIMIT));
+		EXPECT(!thunk || fxt_return_place(thunk) == place);
+		EXPECT(fxt_return_thunk(place) == thunk);
+		made += thunk != 0;
+	}
+	EXPECT(made == LIMIT);
+}
+END_TEST
+
 START_TEST(a_stack_that_is_damaged_ends)
 {
 	struct fxt_walk found;
@@ -375,13 +420,46 @@ START_TEST(a_handler_has_interrupted_code)
 }
 END_TEST
 
+/* The program has called an address at which there is no code. Who has called it is known if nothing can be
+ * read there, and the caller's code goes on behind a call. */
+START_TEST(a_call_to_nowhere)
+{
+	static char data[16];
+	struct fxt_walk found;
+	unsigned i, caller;
+
+	for (i = 0; i < 4; i++) {
+		setup();
+		lay_outermost();
+		lay(1, 64, true, true);
+		lay(2, 64, false, false);
+		caller = code_count - 1;
+		if (i == 1)
+			memset(text[caller], 0x90, CODE_BYTES);
+		laid.sp -= 8;
+		*(uintptr_t *)laid.sp = laid.place;
+		laid.place = i == 2 ? (uintptr_t)data + 1 : 0x11;
+		if (i == 3)
+			laid.sp = (uintptr_t)(top - 1) + 4;
+		lay_signal_at(words + WORDS / 2, true);
+		lay(3, 64, true, false);
+		found = walk(20);
+		ck_assert_uint_eq(found.is_whole, i == 0);
+		ck_assert_uint_eq(found.count, i == 0 ? 5 : 2);
+		EXPECT(found.modules[0] == 3 && !found.modules[1]);
+		ck_assert_uint_eq(found.places[1], i == 2 ? (uintptr_t)data + 1 : 0x11);
+		EXPECT(i || found.places[2] == place_of(caller));
+	}
+}
+END_TEST
+
 /* A signal has found the stack used up: the function that it has interrupted has its frame below the stack,
  * and the lowest pages of the stack cannot be read. */
 START_TEST(a_stack_that_is_used_up)
 {
-	enum { ROUNDS = 200, PAGES = 8, MOST_WORDS = 40, HANDLER = 1000, OVERFLOW_MOST = 1 << 17 };
+	enum { ROUNDS = 200, PAGES = 8, MOST_WORDS = 40, HANDLER = 1000, BELOW_MOST = 1 << 20 };
 	struct fxt_walk found;
-	unsigned round, i, frames, pages;
+	unsigned round, i, frames, pages, below;
 	uintptr_t sp;
 
 	for (round = 0; round < ROUNDS; round++) {
@@ -396,7 +474,10 @@ START_TEST(a_stack_that_is_used_up)
 		for (i = 0; i < frames; i++)
 			lay(1, 8 * (2 + (unsigned)random_below(MOST_WORDS)), random_below(2),
 			    random_below(2));
-		sp = part_thread.stack.low - 8 * (1 + random_below(OVERFLOW_MOST / 8));
+		below = 8 * (1 + (unsigned)random_below(BELOW_MOST / 8));
+		if (random_below(4) == 0)
+			below = BELOW_MOST + 8 * (unsigned)random_below(2);
+		sp = part_thread.stack.low - below;
 		lay(2, (unsigned)(laid.sp - 8 - sp), random_below(2), false);
 		ck_assert_uint_eq(laid.sp, sp);
 		/* The kernel's frame is laid out below the stack pointer. */
@@ -405,6 +486,11 @@ START_TEST(a_stack_that_is_used_up)
 		ck_assert_int_eq(mprotect(words, pages * FXT_PAGE_BYTES, PROT_NONE), 0);
 		found = walk(20);
 		ck_assert_int_eq(mprotect(words, pages * FXT_PAGE_BYTES, PROT_READ | PROT_WRITE), 0);
+		/* What is that far below was on no stack of the thread's. */
+		if (below > BELOW_MOST) {
+			EXPECT(!found.is_whole && found.count == 1);
+			continue;
+		}
 		ck_assert_msg(found.is_whole && found.count == frames + 3, "%u of %u frames, %u pages",
 			      found.count, frames + 3, pages);
 		EXPECT(found.modules[0] == 3 && found.modules[1] == 2 && found.modules[2] == 1);
@@ -459,10 +545,12 @@ int main(void)
 	tcase_add_checked_fixture(walks, setup, NULL);
 	tcase_set_timeout(walks, 60);
 	tcase_add_test(walks, frames_are_found_as_they_lie);
+	tcase_add_test(walks, thunks_are_seen_through);
 	tcase_add_test(walks, a_stack_that_is_damaged_ends);
 	tcase_add_test(walks, frames_are_not_followed_for_ever);
 	tcase_add_test(walks, a_guess_counts_if_the_stack_ends_well);
 	tcase_add_test(walks, a_handler_has_interrupted_code);
+	tcase_add_test(walks, a_call_to_nowhere);
 	tcase_add_test(walks, a_stack_that_is_used_up);
 	tcase_add_test(walks, a_frame_is_a_callers);
 	return RUN_SUITE("stack walk", walks);

@@ -213,6 +213,8 @@ void part_lane(size_t most)
 	if (chunk.words > FXT_CHUNK_WORDS)
 		chunk.words = FXT_CHUNK_WORDS;
 	read_to = words;
+	/* A chunk has what a ring had there before. */
+	memset(words, 0xa5, sizeof(words));
 	words[0] = fxt_filler(chunk.words);
 	fxt_lane_enter(&part_thread.lanes[0], &chunk, 1);
 }
