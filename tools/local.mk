@@ -478,7 +478,8 @@ WAITS_FILES = \
 	tools/waits/thread_waits.c \
 	tools/waits/thread_waits.h \
 	tools/waits/timeouts.c \
-	tools/waits/timeouts.h
+	tools/waits/timeouts.h \
+	tools/waits/wait_listener.h
 
 REPORT_FILES = \
 	tools/report/event_facts.c \

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -83,10 +84,13 @@ static char *write_form(struct fxt_export *export, const struct fxt_export_form 
 	wrong = form->write(export);
 	if (!export->is_quiet)
 		fprintf(stderr, "\r%20s\r", "");
-	if (export->out && (fflush(export->out) != 0 || ferror(export->out)) && !wrong)
-		wrong = fxt_strdup(strerror(errno));
-	if (export->path && export->out && fclose(export->out) != 0 && !wrong)
-		wrong = fxt_strdup(strerror(errno));
+	/* What standard output could not take is told at the exit. */
+	if (export->path && export->out) {
+		bool ok = fflush(export->out) == 0 && !ferror(export->out);
+
+		if ((fclose(export->out) != 0 || !ok) && !wrong)
+			wrong = fxt_strdup(strerror(errno));
+	}
 	return wrong;
 }
 
@@ -143,6 +147,9 @@ static int await(pid_t pid, int note, struct conversion *to)
 	}
 	if (WIFEXITED(status))
 		return WEXITSTATUS(status);
+	/* Whoever reads standard output has enough. */
+	if (WTERMSIG(status) == SIGPIPE)
+		caught = SIGPIPE;
 	if (!caught)
 		fxt_error(NULL, "the conversion was ended by signal %d (%s)", WTERMSIG(status),
 			  strsignal(WTERMSIG(status)));
@@ -175,6 +182,8 @@ static int write_apart(const struct fxt_trace_file *file, const struct fxt_expor
 		signal(SIGXFSZ, SIG_IGN);
 		sigprocmask(SIG_SETMASK, &old, NULL);
 		close(note[0]);
+		/* A trace is for its user alone, and so is what is made of it. */
+		umask(077);
 		exit(write_trace(file, form, to, note[1]));
 	}
 	close(note[1]);

@@ -15,6 +15,7 @@
 
 #include "sql.h"
 #include "tools/export/visit.h"
+#include "tools/printing/handle.h"
 #include "writer/fxt_encode.h"
 
 /* -- Values ---------------------------------------------------------------------------------------- */
@@ -156,6 +157,7 @@ static void put_threads(struct fxt_sql *q)
 		int at = 0;
 
 		fxt_sql_bind_i64(s, &at, (int64_t)i);
+		fxt_sql_bind_string(s, &at, fxt_handle_of_thread(q->reader, (uint32_t)i).text);
 		fxt_sql_bind_u64(s, &at, thread->pid);
 		fxt_sql_bind_u64(s, &at, thread->tid);
 		fxt_sql_bind_u64(s, &at, fxt_number(q->reader, thread->tid));

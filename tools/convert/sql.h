@@ -23,6 +23,9 @@ enum fxt_sql_insert {
 	FXT_SQL_NAME,
 	FXT_SQL_LIFETIME,
 	FXT_SQL_ARROW,
+	FXT_SQL_WAITED,
+	FXT_SQL_LET_GO,
+	FXT_SQL_LOCK,
 	FXT_SQL_SWITCH,
 	FXT_SQL_WAKEUP,
 	FXT_SQL_OBJECT,
@@ -48,9 +51,6 @@ struct fxt_sql_open {
 
 struct fxt_sql_thread {
 	uint64_t first_ns, last_ns, events;
-	/* the last call that was taken, which flows behind it in the file are about */
-	int64_t call;
-	uint64_t call_begin_ns, call_end_ns;
 	struct fxt_sql_open *open;
 	size_t open_count, open_capacity;
 };
@@ -65,13 +65,19 @@ struct fxt_sql {
 	int64_t event_count, name_count;
 	struct fxt_map names;           /* symbols of category and name, and the kind -> row of `names` */
 	struct fxt_map stacks;          /* index of a provider and number of a node -> row of `stacks` */
-	struct fxt_map lifetimes, arrows;       /* id -> the half that was seen, and more of it */
+	struct fxt_map lifetimes, arrows;       /* id -> the half that was seen */
 	struct fxt_sql_thread *threads; /* by place in the reader */
 	size_t thread_count, thread_capacity;
 	struct fxt_form_text arguments;
 	uint64_t first_ns, last_ns;
 	bool has_times;
 };
+
+/* Returns the number of an event, by the place of its record. Records are of whole words. */
+static inline int64_t fxt_sql_event(uint64_t offset)
+{
+	return (int64_t)(offset / sizeof(uint64_t));
+}
 
 /* -- sql.c ------------------------------------------------------------------------------------------ */
 

@@ -75,6 +75,7 @@ static void put_contended(struct fxt_sql *q, const struct fxt_report *report)
 		sqlite3_stmt *s = fxt_sql_begin(q, FXT_SQL_CONTENDED);
 		int at = 0;
 
+		fxt_sql_bind_string(s, &at, fxt_handle_of_lock(report->r, c->pid, c->lock).text);
 		fxt_sql_bind_string(s, &at, c->kind);
 		fxt_sql_bind_u64(s, &at, c->pid);
 		fxt_sql_bind_hex(s, &at, c->lock);
@@ -132,6 +133,56 @@ static void put_files(struct fxt_sql *q, const struct fxt_report *report)
 	}
 }
 
+/* -- Waits, which are told while the report is made -------------------------------------------------- */
+
+static void take_waited(void *context, uint64_t offset, int64_t ns)
+{
+	sqlite3_stmt *s = fxt_sql_begin(context, FXT_SQL_WAITED);
+	int at = 0;
+
+	fxt_sql_bind_i64(s, &at, fxt_sql_event(offset));
+	fxt_sql_bind_i64(s, &at, ns);
+	fxt_sql_insert(context, FXT_SQL_WAITED);
+}
+
+static void take_let_go(void *context, const struct fxt_chain_link *link)
+{
+	sqlite3_stmt *s = fxt_sql_begin(context, FXT_SQL_LET_GO);
+	int at = 0;
+
+	fxt_sql_bind_i64(s, &at, fxt_sql_event(link->offset));
+	fxt_sql_bind_u64(s, &at, link->end_ns - link->start_ns);
+	fxt_sql_bind_i64(s, &at, link->waker);
+	fxt_sql_bind_u64(s, &at, link->woken_ns);
+	if (link->cause)
+		fxt_sql_bind_i64(s, &at, fxt_sql_event(link->cause->offset));
+	else
+		fxt_sql_bind_null(s, &at);
+	fxt_sql_insert(context, FXT_SQL_LET_GO);
+}
+
+static void put_locks(struct fxt_sql *q, const struct fxt_report *report)
+{
+	for (size_t i = 0; i < report->waits.count; i++) {
+		const struct fxt_wait *w = &report->waits.list[i];
+		sqlite3_stmt *s = fxt_sql_begin(q, FXT_SQL_LOCK);
+		int at = 0;
+
+		fxt_sql_bind_string(s, &at, fxt_wait_handle(report->r, w).text);
+		fxt_sql_bind_string(s, &at, w->kind);
+		fxt_sql_bind_u64(s, &at, w->pid);
+		fxt_sql_bind_hex(s, &at, w->object);
+		fxt_sql_bind_string(s, &at, w->label);
+		fxt_sql_bind_u64(s, &at, w->count);
+		fxt_sql_bind_u64(s, &at, w->total_ns);
+		fxt_sql_bind_u64(s, &at, w->max_ns);
+		fxt_sql_bind_u64(s, &at, w->waiter_count);
+		fxt_sql_insert(q, FXT_SQL_LOCK);
+	}
+}
+
+/* -- Findings --------------------------------------------------------------------------------------- */
+
 /* Returns the lines of evidence as one text. The caller frees it. */
 static char *evidence_of(const struct fxt_finding *x)
 {
@@ -156,6 +207,7 @@ static void put_finding(struct fxt_sql *q, const struct fxt_report *report, cons
 	int at = 0;
 
 	fxt_sql_bind_string(s, &at, handle);
+	fxt_sql_bind_string(s, &at, x->about.text);
 	fxt_sql_bind_string(s, &at, rule);
 	fxt_sql_bind_string(s, &at, fxt_gravity_names[x->rule->gravity]);
 	fxt_sql_bind_string(s, &at, x->what);
@@ -201,6 +253,7 @@ static void put_processes(struct fxt_sql *q, const struct fxt_report *report)
 			continue;
 		s = fxt_sql_begin(q, FXT_SQL_PROCESS);
 		fxt_sql_bind_u64(s, &at, pid);
+		fxt_sql_bind_string(s, &at, fxt_handle_of_process(r, pid).text);
 		fxt_sql_bind_u64(s, &at, fxt_number(r, pid));
 		fxt_sql_bind_text(s, &at, &name);
 		if (fxt_ends_status(&report->process_ends, pid) >= 0)
@@ -218,7 +271,8 @@ static void put_processes(struct fxt_sql *q, const struct fxt_report *report)
 
 void fxt_sql_report(struct fxt_sql *q)
 {
-	struct fxt_report_options options = {.top = FXT_TOP_ALL};
+	const struct fxt_wait_listener listener = {q, take_waited, take_let_go};
+	struct fxt_report_options options = {.top = FXT_TOP_ALL, .listener = &listener};
 	struct fxt_reader r;
 	struct fxt_report report;
 	struct stat st;
@@ -227,6 +281,7 @@ void fxt_sql_report(struct fxt_sql *q)
 	fxt_reader_init(&r, q->reader->data, q->reader->size);
 	fxt_report_make(&report, &r, &options);
 	put_stacks(q, &report);
+	put_locks(q, &report);
 	put_contended(q, &report);
 	put_heaps(q, &report);
 	put_files(q, &report);

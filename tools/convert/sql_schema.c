@@ -1,5 +1,4 @@
-/* The tables and views of a trace as a database. docs/sql.md describes each; tests/e2e/sql.sh holds that page
- * to what is here. See sql.h. */
+/* The tables and views of a trace as a database. See sql.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -10,10 +9,10 @@
 
 const char fxt_sql_tables[] =
 	"CREATE TABLE trace(key TEXT PRIMARY KEY, value) WITHOUT ROWID;"
-	"CREATE TABLE processes(pid INTEGER PRIMARY KEY, number INTEGER, name TEXT, parent INTEGER,"
-	" first_ns INTEGER, last_ns INTEGER, status INTEGER, signal INTEGER);"
-	"CREATE TABLE threads(id INTEGER PRIMARY KEY, pid INTEGER, tid INTEGER, number INTEGER, name TEXT,"
-	" first_ns INTEGER, last_ns INTEGER, events INTEGER);"
+	"CREATE TABLE processes(pid INTEGER PRIMARY KEY, handle TEXT, number INTEGER, name TEXT,"
+	" parent INTEGER, first_ns INTEGER, last_ns INTEGER, status INTEGER, signal INTEGER);"
+	"CREATE TABLE threads(id INTEGER PRIMARY KEY, handle TEXT, pid INTEGER, tid INTEGER,"
+	" number INTEGER, name TEXT, first_ns INTEGER, last_ns INTEGER, events INTEGER);"
 	"CREATE TABLE names(id INTEGER PRIMARY KEY, kind TEXT, category TEXT, name TEXT, standing TEXT,"
 	" waits_for TEXT, object_argument TEXT);"
 	"CREATE TABLE event_rows(id INTEGER PRIMARY KEY, name INTEGER, thread INTEGER, begin_ns INTEGER,"
@@ -21,22 +20,25 @@ const char fxt_sql_tables[] =
 	"CREATE TABLE stacks(id INTEGER PRIMARY KEY, parent INTEGER, function TEXT, file TEXT, line INTEGER,"
 	" module TEXT, offset INTEGER, culprit TEXT);"
 	"CREATE TABLE lifetimes(begin_event INTEGER, end_event INTEGER);"
-	"CREATE TABLE arrow_rows(begin_event INTEGER, end_event INTEGER, from_event INTEGER,"
-	" to_event INTEGER);"
+	"CREATE TABLE arrow_rows(begin_event INTEGER, end_event INTEGER);"
+	"CREATE TABLE wait_rows(event INTEGER PRIMARY KEY, waited_ns INTEGER, by_thread INTEGER,"
+	" let_go_ns INTEGER, because INTEGER);"
+	"CREATE TABLE locks(handle TEXT, kind TEXT, pid INTEGER, address TEXT, name TEXT, waits INTEGER,"
+	" total_ns INTEGER, longest_ns INTEGER, threads INTEGER);"
 	"CREATE TABLE switches(at_ns INTEGER, cpu INTEGER, state INTEGER, out_tid INTEGER, in_tid INTEGER);"
 	"CREATE TABLE wakeups(at_ns INTEGER, cpu INTEGER, tid INTEGER, waker_tid INTEGER);"
 	"CREATE TABLE objects(pid INTEGER, id TEXT, name TEXT, type TEXT, args TEXT);"
-	"CREATE TABLE contended(kind TEXT, pid INTEGER, address TEXT, lock TEXT, wanted_in TEXT,"
-	" held_in TEXT, waits INTEGER, total_ns INTEGER, longest_ns INTEGER, held_ns INTEGER,"
+	"CREATE TABLE contended(handle TEXT, kind TEXT, pid INTEGER, address TEXT, lock TEXT,"
+	" wanted_in TEXT, held_in TEXT, waits INTEGER, total_ns INTEGER, longest_ns INTEGER, held_ns INTEGER,"
 	" stack INTEGER, holder_stack INTEGER);"
 	"CREATE TABLE heaps(pid INTEGER, program TEXT, allocations INTEGER, failed INTEGER,"
 	" allocated_bytes INTEGER, frees INTEGER, peak_bytes INTEGER, peak_ns INTEGER,"
 	" in_use_bytes INTEGER, in_use_blocks INTEGER);"
 	"CREATE TABLE files(file TEXT, calls INTEGER, read_bytes INTEGER, written_bytes INTEGER,"
 	" total_ns INTEGER);"
-	"CREATE TABLE findings(handle TEXT PRIMARY KEY, rule TEXT, gravity TEXT, what TEXT, culprit TEXT,"
-	" cost_ns INTEGER, cost_bytes INTEGER, cost_calls INTEGER, share REAL, sure TEXT, evidence TEXT,"
-	" stack INTEGER);"
+	"CREATE TABLE findings(handle TEXT PRIMARY KEY, about TEXT, rule TEXT, gravity TEXT, what TEXT,"
+	" culprit TEXT, cost_ns INTEGER, cost_bytes INTEGER, cost_calls INTEGER, share REAL, sure TEXT,"
+	" evidence TEXT, stack INTEGER);"
 
 	"CREATE VIEW events AS SELECT e.id, n.kind, n.category, n.name, t.pid, t.tid, t.name AS thread,"
 	" e.begin_ns, e.end_ns, e.end_ns - e.begin_ns AS duration_ns, e.ref, e.cpu, e.stack,"
@@ -55,30 +57,19 @@ const char fxt_sql_tables[] =
 	"CREATE VIEW samples AS SELECT e.id, e.begin_ns AS at_ns, e.cpu, n.name AS function,"
 	" e.args ->> 'process' AS pid, e.args ->> 'thread' AS tid, e.stack"
 	" FROM event_rows e JOIN names n ON n.id = e.name WHERE n.category = 'sample';"
-	/* Who let whom go on. A begin is within the call that did it, an end within the one that waited. */
-	"CREATE VIEW arrows AS SELECT n.name, a.from_event, b.begin_ns AS from_ns, bt.pid AS from_pid,"
-	" bt.tid AS from_tid, bt.name AS from_thread, a.to_event, e.begin_ns AS to_ns, et.pid AS to_pid,"
+	"CREATE VIEW arrows AS SELECT n.name, a.begin_event, b.begin_ns AS from_ns, bt.pid AS from_pid,"
+	" bt.tid AS from_tid, bt.name AS from_thread, a.end_event, e.begin_ns AS to_ns, et.pid AS to_pid,"
 	" et.tid AS to_tid, et.name AS to_thread"
 	" FROM arrow_rows a JOIN event_rows b ON b.id = a.begin_event JOIN threads bt ON bt.id = b.thread"
 	" JOIN names n ON n.id = b.name JOIN event_rows e ON e.id = a.end_event"
 	" JOIN threads et ON et.id = e.thread;"
-	/* A call is a wait if it may wait and was off the processor for two microseconds at least. */
-	"CREATE VIEW waits AS SELECT w.*, a.begin_event, a.from_event AS by_event, bt.pid AS by_pid,"
-	" bt.tid AS by_tid, bt.name AS by_thread, b.begin_ns AS let_go_ns FROM (SELECT e.id AS event, t.pid,"
-	" t.tid, t.name AS thread, n.standing, n.waits_for AS kind, n.category, n.name AS call,"
-	" e.args ->> n.object_argument AS object, e.begin_ns, e.end_ns,"
-	" CASE WHEN e.args ->> 'voluntary' = 0 THEN 0"
-	" ELSE max(0, e.end_ns - e.begin_ns - coalesce(e.args ->> 'cpu_ns', 0)) END AS waited_ns, e.stack,"
-	" (SELECT max(r.rowid) FROM arrow_rows r WHERE r.to_event = e.id) AS arrow"
-	" FROM names n JOIN event_rows e ON e.name = n.id JOIN threads t ON t.id = e.thread"
-	" WHERE n.kind = 'call' AND n.standing IS NOT NULL AND e.end_ns - e.begin_ns >= 2000) w"
-	" LEFT JOIN arrow_rows a ON a.rowid = w.arrow LEFT JOIN event_rows b ON b.id = a.begin_event"
-	" LEFT JOIN threads bt ON bt.id = b.thread WHERE waited_ns >= 2000;"
-	"CREATE VIEW locks AS SELECT w.pid, w.kind, w.object AS address,"
-	" (SELECT o.name FROM objects o WHERE o.pid = w.pid AND o.id = w.object AND o.name IS NOT NULL"
-	" ORDER BY o.rowid DESC LIMIT 1) AS name, count(*) AS waits, sum(waited_ns) AS total_ns,"
-	" max(waited_ns) AS longest_ns, count(DISTINCT w.tid) AS threads"
-	" FROM waits w WHERE w.standing = 'blocked' GROUP BY w.pid, w.kind, w.object;"
+	"CREATE VIEW waits AS SELECT w.event, t.pid, t.tid, t.name AS thread, n.standing,"
+	" n.waits_for AS kind, n.category, n.name AS call,"
+	" e.args ->> n.object_argument AS object,"
+	" e.begin_ns, e.end_ns, w.waited_ns, bt.pid AS by_pid, bt.tid AS by_tid, bt.name AS by_thread,"
+	" w.let_go_ns, w.because, e.stack"
+	" FROM wait_rows w JOIN event_rows e ON e.id = w.event JOIN names n ON n.id = e.name"
+	" JOIN threads t ON t.id = e.thread LEFT JOIN threads bt ON bt.id = w.by_thread;"
 	"CREATE VIEW lives AS SELECT n.category, n.name, t.pid, t.tid, t.name AS thread, b.ref, b.begin_ns,"
 	" e.begin_ns AS end_ns, e.begin_ns - b.begin_ns AS duration_ns, b.stack, b.args,"
 	" e.args AS end_args FROM lifetimes l JOIN event_rows b ON b.id = l.begin_event"
@@ -90,7 +81,6 @@ const char fxt_sql_tables[] =
 	" stack FROM lives WHERE args ->> 'fd' IS NOT NULL;";
 
 const char fxt_sql_indices[] =
-	"CREATE INDEX arrows_to ON arrow_rows(to_event);"
 	"CREATE INDEX threads_tid ON threads(tid);"
 	"CREATE INDEX threads_pid ON threads(pid);"
 	"CREATE INDEX stacks_parent ON stacks(parent);"
@@ -105,17 +95,24 @@ const char *const fxt_sql_inserts[FXT_SQL_INSERTS] = {
 	[FXT_SQL_EVENT] = "INSERT INTO event_rows VALUES(?,?,?,?,?,?,?,?,?)",
 	[FXT_SQL_NAME] = "INSERT INTO names VALUES(?,?,?,?,?,?,?)",
 	[FXT_SQL_LIFETIME] = "INSERT INTO lifetimes VALUES(?,?)",
-	[FXT_SQL_ARROW] = "INSERT INTO arrow_rows VALUES(?,?,?,?)",
+	[FXT_SQL_ARROW] = "INSERT INTO arrow_rows VALUES(?,?)",
+	[FXT_SQL_WAITED] = "INSERT INTO wait_rows(event, waited_ns) VALUES(?,?)"
+		" ON CONFLICT(event) DO UPDATE SET waited_ns = waited_ns + excluded.waited_ns",
+	/* The time is that of a call that the section on threads has not counted. */
+	[FXT_SQL_LET_GO] = "INSERT INTO wait_rows VALUES(?,?,?,?,?)"
+		" ON CONFLICT(event) DO UPDATE SET by_thread = excluded.by_thread,"
+		" let_go_ns = excluded.let_go_ns, because = excluded.because",
+	[FXT_SQL_LOCK] = "INSERT INTO locks VALUES(?,?,?,?,?,?,?,?,?)",
 	[FXT_SQL_SWITCH] = "INSERT INTO switches VALUES(?,?,?,?,?)",
 	[FXT_SQL_WAKEUP] = "INSERT INTO wakeups VALUES(?,?,?,?)",
 	[FXT_SQL_OBJECT] = "INSERT INTO objects VALUES(?,?,?,?,?)",
-	[FXT_SQL_PROCESS] = "INSERT INTO processes VALUES(?,?,?,NULL,NULL,NULL,?,?)",
-	[FXT_SQL_THREAD] = "INSERT INTO threads VALUES(?,?,?,?,?,?,?,?)",
+	[FXT_SQL_PROCESS] = "INSERT INTO processes VALUES(?,?,?,?,NULL,NULL,NULL,?,?)",
+	[FXT_SQL_THREAD] = "INSERT INTO threads VALUES(?,?,?,?,?,?,?,?,?)",
 	[FXT_SQL_STACK] = "INSERT INTO stacks VALUES(?,?,?,?,?,?,?,?)",
-	[FXT_SQL_CONTENDED] = "INSERT INTO contended VALUES(?,?,?,?,?,?,?,?,?,?,?,?)",
+	[FXT_SQL_CONTENDED] = "INSERT INTO contended VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)",
 	[FXT_SQL_HEAP] = "INSERT INTO heaps VALUES(?,?,?,?,?,?,?,?,?,?)",
 	[FXT_SQL_FILE] = "INSERT INTO files VALUES(?,?,?,?,?)",
-	[FXT_SQL_FINDING] = "INSERT INTO findings VALUES(?,?,?,?,?,?,?,?,?,?,?,?)",
+	[FXT_SQL_FINDING] = "INSERT INTO findings VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)",
 	[FXT_SQL_TRACE] = "INSERT INTO trace VALUES(?,?)",
 };
 

@@ -34,6 +34,12 @@ static void note_time(struct fxt_sql *q, const struct fxt_visit *v)
 	t->events++;
 }
 
+/* Returns whether the join has made this end, for something that the program left open. */
+static bool is_made(const struct fxt_visit *v)
+{
+	return fxt_is_made_end(v->rec) && !fxt_is_cut_by_exec(v->rec);
+}
+
 /* -- Names ----------------------------------------------------------------------------------------- */
 
 static void insert_name(struct fxt_sql *q, int64_t id, const char *kind, const struct fxt_visit *v)
@@ -131,6 +137,7 @@ static void insert_event(struct fxt_sql *q, const struct event *e, const char *a
 		fxt_sql_bind_null(s, &at);
 	sqlite3_bind_text(s, ++at, arguments, (int)bytes, SQLITE_STATIC);
 	fxt_sql_insert(q, FXT_SQL_EVENT);
+	q->event_count++;
 }
 
 /* Makes the arguments of the record an object, in q->arguments. */
@@ -148,7 +155,7 @@ static int64_t take_row(struct fxt_sql *q, const struct fxt_visit *v)
 	const struct fxt_record *rec = v->rec;
 	bool is_call = rec->type == FXT_RECORD_EVENT && rec->subtype == FXT_EVENT_DURATION_COMPLETE;
 	struct event e = {
-		.id = ++q->event_count,
+		.id = fxt_sql_event(rec->offset),
 		.name = name_of(q, v),
 		.stack = stack_of(q, rec),
 		.thread = rec->thread,
@@ -167,15 +174,6 @@ static int64_t take_row(struct fxt_sql *q, const struct fxt_visit *v)
 	return e.id;
 }
 
-static void note_call(struct fxt_sql *q, const struct fxt_visit *v, int64_t event, uint64_t end_ns)
-{
-	struct fxt_sql_thread *t = thread_of(q, v->rec->thread);
-
-	t->call = event;
-	t->call_begin_ns = v->at_ns;
-	t->call_end_ns = end_ns;
-}
-
 static void take_call(void *context, const struct fxt_visit *v)
 {
 	struct fxt_sql *q = context;
@@ -185,7 +183,7 @@ static void take_call(void *context, const struct fxt_visit *v)
 	if (t->open_count && t->open[t->open_count - 1].begin_ns == v->at_ns &&
 	    t->open[t->open_count - 1].name == name_of(q, v))
 		free(t->open[--t->open_count].arguments);
-	note_call(q, v, take_row(q, v), v->end_ns);
+	take_row(q, v);
 }
 
 static void take_call_begin(void *context, const struct fxt_visit *v)
@@ -198,14 +196,13 @@ static void take_call_begin(void *context, const struct fxt_visit *v)
 	fxt_put_arguments(&arguments, v->rec, FXT_JSON_SIGNED);
 	t->open = fxt_grow(t->open, &t->open_capacity, t->open_count + 1, sizeof(*t->open));
 	t->open[t->open_count++] = (struct fxt_sql_open){
-		.event = ++q->event_count,
+		.event = fxt_sql_event(v->rec->offset),
 		.name = name_of(q, v),
 		.begin_ns = v->at_ns,
 		.stack = stack_of(q, v->rec),
 		.arguments = arguments.data,
 		.argument_bytes = arguments.bytes,
 	};
-	note_call(q, v, q->event_count, UINT64_MAX);
 }
 
 /* Inserts the row of a call that was in progress. `rec` is its end, or NULL: it has none. */
@@ -242,6 +239,8 @@ static void take_call_end(void *context, const struct fxt_visit *v)
 	struct fxt_sql *q = context;
 	struct fxt_sql_thread *t = thread_of(q, v->rec->thread);
 
+	if (is_made(v))
+		return;
 	note_time(q, v);
 	/* An end alone, whose begin was lost, tells of nothing. */
 	if (t->open_count)
@@ -283,46 +282,34 @@ static void take_lifetime(struct fxt_sql *q, const struct fxt_visit *v, int64_t 
 		insert_lifetime(q, event, (int64_t)(known >> 1));
 }
 
-static void bind_event(sqlite3_stmt *s, int *at, uint64_t event)
-{
-	if (event)
-		fxt_sql_bind_u64(s, at, event);
-	else
-		fxt_sql_bind_null(s, at);
-}
-
-/* As above; value[1] is the call that the known half is in, or 0. */
+/* As above. */
 static void take_arrow(struct fxt_sql *q, const struct fxt_visit *v, int64_t event)
 {
-	const struct fxt_sql_thread *t = thread_of(q, v->rec->thread);
-	bool is_within = t->call && t->call_begin_ns <= v->at_ns && v->at_ns <= t->call_end_ns;
-	uint64_t call = is_within ? (uint64_t)t->call : 0, known, known_call;
 	bool is_end = v->rec->subtype == FXT_EVENT_FLOW_END, fresh;
 	struct fxt_slot *slot = fxt_map_put(&q->arrows, v->rec->extra, 0, &fresh);
+	int64_t known = (int64_t)(slot->value[0] >> 1);
 	sqlite3_stmt *s;
 	int at = 0;
 
 	if (fresh || (slot->value[0] & 1) == is_end) {
 		slot->value[0] = (uint64_t)event << 1 | is_end;
-		slot->value[1] = call;
 		return;
 	}
-	known = slot->value[0] >> 1;
-	known_call = slot->value[1];
 	fxt_map_remove(&q->arrows, slot);
 	s = fxt_sql_begin(q, FXT_SQL_ARROW);
-	fxt_sql_bind_u64(s, &at, is_end ? known : (uint64_t)event);
-	fxt_sql_bind_u64(s, &at, is_end ? (uint64_t)event : known);
-	bind_event(s, &at, is_end ? known_call : call);
-	bind_event(s, &at, is_end ? call : known_call);
+	fxt_sql_bind_i64(s, &at, is_end ? known : event);
+	fxt_sql_bind_i64(s, &at, is_end ? event : known);
 	fxt_sql_insert(q, FXT_SQL_ARROW);
 }
 
 static void take_moment(void *context, const struct fxt_visit *v)
 {
 	struct fxt_sql *q = context;
-	int64_t event = take_row(q, v);
+	int64_t event;
 
+	if (is_made(v))
+		return;
+	event = take_row(q, v);
 	switch (v->rec->subtype) {
 	case FXT_EVENT_ASYNC_BEGIN:
 	case FXT_EVENT_ASYNC_END: take_lifetime(q, v, event); break;
@@ -337,7 +324,7 @@ static void take_moment(void *context, const struct fxt_visit *v)
 static void take_log(void *context, const struct fxt_visit *v)
 {
 	struct fxt_sql *q = context;
-	struct event e = {.id = ++q->event_count,
+	struct event e = {.id = fxt_sql_event(v->rec->offset),
 			  .name = name_of(q, v),
 			  .thread = v->rec->thread,
 			  .begin_ns = v->at_ns};
