@@ -594,6 +594,7 @@ E2E_TESTS = \
 	tests/e2e/stacks_change.sh \
 	tests/e2e/steps.sh \
 	tests/e2e/snapshot.sh \
+	tests/e2e/sql.sh \
 	tests/e2e/streams.sh \
 	tests/e2e/texts.sh \
 	tests/e2e/throngs.sh \
@@ -611,6 +612,7 @@ E2E_HELPERS = tests/e2e/bounded.py tests/e2e/ctf_lib.sh tests/e2e/hostile.py \
 	tests/e2e/controller.py tests/e2e/convert.py tests/e2e/ctf.py tests/e2e/fibers.py \
 	tests/e2e/filters.py tests/e2e/kills.py \
 	tests/e2e/manager.py tests/e2e/numbers.py tests/e2e/odd.py tests/e2e/other_writers.py \
+	tests/e2e/sql.py \
 	tests/e2e/browser.py tests/e2e/page.py tests/e2e/page_maker.py \
 	tests/e2e/crashes.py tests/e2e/progress.py tests/e2e/sleeps.py tests/e2e/steps.py \
 	tests/e2e/stuck.py tests/e2e/trace.py tests/e2e/walks.py

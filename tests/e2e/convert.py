@@ -3,7 +3,7 @@
 
     convert.py forms TRACE NAME      NAME.csv, NAME.ndjson, NAME.json and NAME.sqlite have what the trace has
     convert.py stacks TRACE NAME     NAME.folded and NAME.speedscope.json have the weights of fxt report
-    convert.py events TRACE          how many events, switches, wakeups and objects the trace has
+    convert.py rows TRACE            how many events a database of the trace has
 
 It prints what differs, and fails then.
 """
@@ -346,7 +346,7 @@ def stacks(trace, name):
 
 if __name__ == "__main__":
     command, trace, *rest = sys.argv[1:]
-    if command == "events":
-        print(sum(1 for _ in rows(trace)))
+    if command == "rows":
+        print(len(events(trace)))
     else:
         print({"forms": forms, "stacks": stacks}[command](trace, *rest))

@@ -1,8 +1,9 @@
 /* fxt query: a question about a trace, in SQL.
  *
  * The trace becomes a database beside it (sql.h), which the next question finds. The database has the size
- * and the time of the trace's file, so one of another state of the trace is made again. Where nothing can be
- * written beside the trace, the database is in TMPDIR and gone afterwards. */
+ * and the time of the trace's file, so one of another state of the trace is made again. A directory of parts
+ * has no time that tells of its files, and where nothing can be written beside the trace there is no place.
+ * So the database of these is in TMPDIR, and has no name any more when the question is asked. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -16,6 +17,7 @@
 
 #include <errno.h>
 #include <libgen.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -32,7 +34,7 @@ struct query {
 	enum fxt_query_format format;
 	bool is_again;                  /* the database is made again in any case */
 	char *database;                 /* its name */
-	char *directory;                /* that it is in and that is removed afterwards; or NULL */
+	bool is_temporary;              /* it is for this question alone */
 };
 
 /* -- The database ---------------------------------------------------------------------------------- */
@@ -68,7 +70,7 @@ static bool is_about(sqlite3 *db, const char *trace)
 {
 	struct stat st;
 
-	return stat(trace, &st) == 0 &&
+	return stat(trace, &st) == 0 && S_ISREG(st.st_mode) &&
 	       number_of(db, "SELECT value FROM trace WHERE key = 'file_bytes'") == st.st_size &&
 	       number_of(db, "SELECT value FROM trace WHERE key = 'file_mtime_ns'") ==
 		       (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
@@ -97,30 +99,25 @@ static enum state state_of(const char *database, const char *trace)
 	return state;
 }
 
-static bool can_write_beside(const char *path)
+/* Returns whether the database can be kept beside the trace. */
+static bool can_be_kept(const char *trace, const char *database)
 {
-	char *copy = fxt_strdup(path);
-	bool can = access(dirname(copy), W_OK) == 0;
+	char *copy = fxt_strdup(database);
+	struct stat st;
+	bool can = access(dirname(copy), W_OK) == 0 && (stat(trace, &st) != 0 || S_ISREG(st.st_mode));
 
 	free(copy);
 	return can;
 }
 
-/* Chooses a name in TMPDIR. Returns false after a message. */
-static bool go_elsewhere(struct query *q)
+static void go_elsewhere(struct query *q)
 {
 	const char *tmp = getenv("TMPDIR");
 
-	q->directory = fxt_format("%s/fxt-query.XXXXXX", tmp && *tmp ? tmp : "/tmp");
-	if (!mkdtemp(q->directory)) {
-		fxt_error(q->directory, "%s", strerror(errno));
-		free(q->directory);
-		q->directory = NULL;
-		return false;
-	}
+	q->is_temporary = true;
 	free(q->database);
-	q->database = fxt_format("%s/trace.sqlite", q->directory);
-	return true;
+	q->database =
+		fxt_format("%s/fxt-query.%jd.sqlite", tmp && *tmp ? tmp : "/tmp", (intmax_t)getpid());
 }
 
 /* Makes the database, unless a good one is there. Returns the exit status. */
@@ -141,15 +138,17 @@ static int make_database(struct query *q)
 	state = state_of(q->database, q->path);
 	if (state == IS_GOOD && !q->is_again)
 		return EXIT_SUCCESS;
-	if (state == IS_FOREIGN) {
+	if (!can_be_kept(q->path, q->database)) {
+		go_elsewhere(q);
+	} else if (state == IS_FOREIGN) {
 		fxt_error(q->database, "is no database of fxt convert, and is not replaced: name another "
 				       "with fxt convert --to=sqlite -o, and ask that");
 		return EXIT_FAILURE;
+	} else if (state == IS_STALE) {
+		fxt_error(q->database, "is of another state of the trace, or of another fxt, and is made "
+				       "again");
 	}
-	if (state == IS_STALE)
-		fxt_error(q->database, "is of another state of the trace, and is made again");
-	if (!can_write_beside(q->database) && !go_elsewhere(q))
-		return EXIT_FAILURE;
+	how.is_quiet = q->is_temporary;
 	how.out = q->database;
 	/* A trace that cannot be read is told by the conversion. */
 	return fxt_convert(q->path, form, &how);
@@ -207,9 +206,14 @@ static int ask(const struct query *q)
 	int status = EXIT_FAILURE;
 
 	if (sqlite3_open_v2(q->database, &db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK)
-		status = run(q, db, input ? input : q->sql ? q->sql : list_tables);
+		status = EXIT_SUCCESS;
 	else
 		fxt_error(q->database, "%s", sqlite3_errmsg(db));
+	/* It is open, and goes when this process ends, however that is. */
+	if (q->is_temporary)
+		unlink(q->database);
+	if (!status)
+		status = run(q, db, input ? input : q->sql ? q->sql : list_tables);
 	sqlite3_close(db);
 	free(input);
 	return status;
@@ -274,11 +278,6 @@ int fxt_command_query(int argc, char **argv)
 	status = make_database(&q);
 	if (!status)
 		status = ask(&q);
-	if (q.directory) {
-		unlink(q.database);
-		rmdir(q.directory);
-	}
-	free(q.directory);
 	free(q.database);
 	return status;
 }

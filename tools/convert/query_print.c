@@ -7,6 +7,7 @@
 
 #include "query_print.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,11 +34,18 @@ struct table {
 	FILE *out;
 };
 
+/* Returns the value as text. NULL is none. */
+static const char *text_of(sqlite3_stmt *s, int column)
+{
+	const unsigned char *text = sqlite3_column_text(s, column);
+
+	return text ? (const char *)text : "";
+}
+
 static struct cell cell_of(sqlite3_stmt *s, int column)
 {
 	int type = sqlite3_column_type(s, column);
-	const char *value = (const char *)sqlite3_column_text(s, column);
-	struct fxt_text text = fxt_text_of(value ? value : "");
+	struct fxt_text text = fxt_text_of(text_of(s, column));
 
 	return (struct cell){fxt_printable(&text, SIZE_MAX, false),
 			     type == SQLITE_INTEGER || type == SQLITE_FLOAT};
@@ -130,6 +138,17 @@ static void put_csv(struct fxt_form_text *t, const char *text)
 	fxt_put_bytes(t, "\"", 1);
 }
 
+/* Puts a number with a point so that it can be read back as it is. SQLite's own text has 15 digits. */
+static void put_double(struct fxt_form_text *t, double value)
+{
+	char digits[32];
+
+	snprintf(digits, sizeof(digits), "%.15g", value);
+	if (strtod(digits, NULL) != value)
+		snprintf(digits, sizeof(digits), "%.17g", value);
+	fxt_put_literal(t, digits);
+}
+
 static int print_csv(sqlite3_stmt *s, FILE *out)
 {
 	int columns = sqlite3_column_count(s), status;
@@ -141,9 +160,10 @@ static int print_csv(sqlite3_stmt *s, FILE *out)
 	}
 	while ((status = sqlite3_step(s)) == SQLITE_ROW) {
 		for (int i = 0; i < columns; i++) {
-			const unsigned char *text = sqlite3_column_text(s, i);
-
-			put_csv(&t, text ? (const char *)text : "");
+			if (sqlite3_column_type(s, i) == SQLITE_FLOAT)
+				put_double(&t, sqlite3_column_double(s, i));
+			else
+				put_csv(&t, text_of(s, i));
 			fxt_put_literal(&t, i < columns - 1 ? "," : "\r\n");
 		}
 		fxt_form_text_flush(&t, out, false);
@@ -160,7 +180,13 @@ static void put_json_value(struct fxt_form_text *t, sqlite3_stmt *s, int column)
 
 	switch (sqlite3_column_type(s, column)) {
 	case SQLITE_NULL: fxt_put_literal(t, "null"); break;
-	case SQLITE_FLOAT: fxt_put_literal(t, (const char *)sqlite3_column_text(s, column)); break;
+	case SQLITE_FLOAT:
+		/* JSON has no infinite numbers. */
+		if (isfinite(sqlite3_column_double(s, column)))
+			put_double(t, sqlite3_column_double(s, column));
+		else
+			fxt_put_literal(t, "null");
+		break;
 	case SQLITE_INTEGER:
 		value = sqlite3_column_int64(s, column);
 		is_large = (value < 0 ? -(uint64_t)value : (uint64_t)value) > FXT_JSON_DOUBLES;
@@ -170,7 +196,7 @@ static void put_json_value(struct fxt_form_text *t, sqlite3_stmt *s, int column)
 		if (is_large)
 			fxt_put_bytes(t, "\"", 1);
 		break;
-	default: fxt_put_json_string(t, (const char *)sqlite3_column_text(s, column)); break;
+	default: fxt_put_json_string(t, text_of(s, column)); break;
 	}
 }
 

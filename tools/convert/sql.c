@@ -184,6 +184,10 @@ static void put_facts(struct fxt_sql *q)
 	put_fact(q, "file", q->export->trace, 0);
 	put_fact(q, "bytes", NULL, q->reader->size);
 	put_fact(q, "events", NULL, (uint64_t)q->event_count);
+	if (q->has_times) {
+		put_fact(q, "first_ns", NULL, q->first_ns);
+		put_fact(q, "last_ns", NULL, q->last_ns);
+	}
 	if (stat(q->export->trace, &st) == 0) {
 		put_fact(q, "file_bytes", NULL, (uint64_t)st.st_size);
 		put_fact(q, "file_mtime_ns", NULL,

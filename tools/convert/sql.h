@@ -36,6 +36,7 @@ enum fxt_sql_insert {
 	FXT_SQL_HEAP,
 	FXT_SQL_FILE,
 	FXT_SQL_FINDING,
+	FXT_SQL_LOST,
 	FXT_SQL_TRACE,
 	FXT_SQL_INSERTS
 };
@@ -69,7 +70,7 @@ struct fxt_sql {
 	struct fxt_sql_thread *threads; /* by place in the reader */
 	size_t thread_count, thread_capacity;
 	struct fxt_form_text arguments;
-	uint64_t first_ns, last_ns;
+	uint64_t first_ns, last_ns;     /* of the trace; has_times: they are known */
 	bool has_times;
 };
 

@@ -181,6 +181,22 @@ static void put_locks(struct fxt_sql *q, const struct fxt_report *report)
 	}
 }
 
+static void put_lost(struct fxt_sql *q, const struct fxt_report *report)
+{
+	for (unsigned i = 0; i < FXT_DROP_COUNT; i++) {
+		uint64_t records = fxt_overview_lost(&report->overview, (enum fxt_loss_kind)i);
+		sqlite3_stmt *s = fxt_sql_begin(q, FXT_SQL_LOST);
+		int at = 0;
+
+		if (!records)
+			continue;
+		fxt_sql_bind_string(s, &at, fxt_drop_causes[i]);
+		fxt_sql_bind_u64(s, &at, records);
+		fxt_sql_bind_u64(s, &at, fxt_overview_lost_last_ns(&report->overview, (enum fxt_loss_kind)i));
+		fxt_sql_insert(q, FXT_SQL_LOST);
+	}
+}
+
 /* -- Findings --------------------------------------------------------------------------------------- */
 
 /* Returns the lines of evidence as one text. The caller frees it. */
@@ -249,7 +265,7 @@ static void put_processes(struct fxt_sql *q, const struct fxt_report *report)
 		bool fresh;
 
 		fxt_map_put(&told, pid, 0, &fresh);
-		if (!fresh || !pid)
+		if (!fresh || !pid || pid == FXT_KERNEL_PROVIDER_ID)
 			continue;
 		s = fxt_sql_begin(q, FXT_SQL_PROCESS);
 		fxt_sql_bind_u64(s, &at, pid);
@@ -286,6 +302,10 @@ void fxt_sql_report(struct fxt_sql *q)
 	put_heaps(q, &report);
 	put_files(q, &report);
 	put_findings(q, &report);
+	put_lost(q, &report);
+	q->has_times = report.overview.events;
+	q->first_ns = report.overview.first_ns;
+	q->last_ns = report.overview.last_ns;
 	put_processes(q, &report);
 	fxt_report_free(&report);
 	fxt_reader_free(&r);

@@ -36,6 +36,7 @@ const char fxt_sql_tables[] =
 	" in_use_bytes INTEGER, in_use_blocks INTEGER);"
 	"CREATE TABLE files(file TEXT, calls INTEGER, read_bytes INTEGER, written_bytes INTEGER,"
 	" total_ns INTEGER);"
+	"CREATE TABLE lost(cause TEXT, records INTEGER, last_ns INTEGER);"
 	"CREATE TABLE findings(handle TEXT PRIMARY KEY, about TEXT, rule TEXT, gravity TEXT, what TEXT,"
 	" culprit TEXT, cost_ns INTEGER, cost_bytes INTEGER, cost_calls INTEGER, share REAL, sure TEXT,"
 	" evidence TEXT, stack INTEGER);"
@@ -113,6 +114,7 @@ const char *const fxt_sql_inserts[FXT_SQL_INSERTS] = {
 	[FXT_SQL_HEAP] = "INSERT INTO heaps VALUES(?,?,?,?,?,?,?,?,?,?)",
 	[FXT_SQL_FILE] = "INSERT INTO files VALUES(?,?,?,?,?)",
 	[FXT_SQL_FINDING] = "INSERT INTO findings VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)",
+	[FXT_SQL_LOST] = "INSERT INTO lost VALUES(?,?,?)",
 	[FXT_SQL_TRACE] = "INSERT INTO trace VALUES(?,?)",
 };
 
