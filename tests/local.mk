@@ -546,6 +546,7 @@ E2E_TESTS = \
 	tests/e2e/counters.sh \
 	tests/e2e/counts.sh \
 	tests/e2e/critical.sh \
+	tests/e2e/convert.sh \
 	tests/e2e/ctf.sh \
 	tests/e2e/ctl.sh \
 	tests/e2e/culprits.sh \
@@ -609,6 +610,7 @@ E2E_TESTS = \
 	tests/e2e/stacks_change.sh \
 	tests/e2e/steps.sh \
 	tests/e2e/snapshot.sh \
+	tests/e2e/sql.sh \
 	tests/e2e/streams.sh \
 	tests/e2e/terminal.sh \
 	tests/e2e/texts.sh \
@@ -624,8 +626,10 @@ E2E_HELPERS = tests/e2e/bounded.py tests/e2e/ctf_lib.sh tests/e2e/hostile.py \
 	tests/e2e/cut.py tests/e2e/handles.py tests/e2e/hosts_lib.sh tests/e2e/json_fields.py \
 	tests/e2e/lib.sh \
 	tests/e2e/stacked.py \
-	tests/e2e/controller.py tests/e2e/ctf.py tests/e2e/fibers.py tests/e2e/filters.py tests/e2e/kills.py \
+	tests/e2e/controller.py tests/e2e/convert.py tests/e2e/ctf.py tests/e2e/fibers.py \
+	tests/e2e/filters.py tests/e2e/kills.py \
 	tests/e2e/manager.py tests/e2e/numbers.py tests/e2e/odd.py tests/e2e/other_writers.py \
+	tests/e2e/sql.py \
 	tests/e2e/browser.py tests/e2e/page.py tests/e2e/page_maker.py \
 	tests/e2e/crashes.py tests/e2e/progress.py tests/e2e/sleeps.py tests/e2e/steps.py \
 	tests/e2e/stuck.py tests/e2e/terminal.py tests/e2e/trace.py tests/e2e/walks.py

@@ -21,7 +21,7 @@
 #include "tools/common/nearest.h"
 #include "tools/import/import.h"
 #include "tools/dump/dump.h"
-#include "tools/export/export.h"
+#include "tools/convert/convert.h"
 #include "tools/manager/manager_commands.h"
 #include "tools/narrow/cut.h"
 #include "tools/reading/mapped_trace.h"
@@ -47,7 +47,8 @@ static const struct command {
 	{"check", fxt_command_check, "whether a trace is what the format and its viewers require"},
 	{"merge", fxt_command_merge, "join what a killed fxt record left, or traces of several processes"},
 	{"cut", fxt_command_cut, "a part of a trace, by process, thread, time, call or path, as a trace"},
-	{"convert", fxt_command_convert, "a trace in another form: CTF, for babeltrace2 and Trace Compass"},
+	{"convert", fxt_command_convert, "a trace in another form: SQLite, JSON, CSV, CTF and others"},
+	{"query", fxt_command_query, "a question about a trace, in SQL"},
 	{"categories", fxt_command_categories, "the categories that exist, or those of a trace"},
 };
 

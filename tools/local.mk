@@ -355,7 +355,6 @@ MANAGER_FILES = \
 	tools/manager/trace_config.h
 
 EXPORT_FILES = \
-	tools/export/convert.c \
 	tools/export/ctf.c \
 	tools/export/ctf.h \
 	tools/export/ctf_bytes.h \
@@ -376,14 +375,36 @@ EXPORT_FILES = \
 	tools/export/ctf_shapes.c \
 	tools/export/ctf_streams.c \
 	tools/export/ctf_take.c \
+	tools/export/export.c \
 	tools/export/export.h \
-	tools/export/forms.c \
-	tools/export/output_directory.c \
-	tools/export/output_directory.h \
 	tools/export/sorter.c \
 	tools/export/sorter.h \
 	tools/export/visit.c \
-	tools/export/visit.h
+	tools/export/visit.h \
+	tools/export/weighed_stacks.c \
+	tools/export/weighed_stacks.h
+
+CONVERT_FILES = \
+	tools/convert/convert.c \
+	tools/convert/convert.h \
+	tools/convert/form_chrome.c \
+	tools/convert/form_rows.c \
+	tools/convert/form_stacks.c \
+	tools/convert/form_text.c \
+	tools/convert/form_text.h \
+	tools/convert/form_threads.c \
+	tools/convert/form_threads.h \
+	tools/convert/forms.c \
+	tools/convert/output_directory.c \
+	tools/convert/output_directory.h \
+	tools/convert/query.c \
+	tools/convert/query_print.c \
+	tools/convert/query_print.h \
+	tools/convert/sql.c \
+	tools/convert/sql.h \
+	tools/convert/sql_report.c \
+	tools/convert/sql_schema.c \
+	tools/convert/sql_take.c
 
 CHECK_FILES = \
 	tools/check/check.c \
@@ -467,7 +488,8 @@ WAITS_FILES = \
 	tools/waits/thread_waits.c \
 	tools/waits/thread_waits.h \
 	tools/waits/timeouts.c \
-	tools/waits/timeouts.h
+	tools/waits/timeouts.h \
+	tools/waits/wait_listener.h
 
 REPORT_FILES = \
 	tools/report/event_facts.c \
@@ -522,8 +544,6 @@ PAGE_FILES = \
 	tools/page/levels.h \
 	tools/page/page.c \
 	tools/page/page.h \
-	tools/page/report_weights.c \
-	tools/page/report_weights.h \
 	tools/page/timeline.c \
 	tools/page/timeline.h
 
@@ -603,18 +623,17 @@ TOP_FILES = \
 
 TOOLS_SOURCES = $(COMMON_FILES) $(READING_FILES) $(PRINTING_FILES) $(ANALYSIS_FILES) $(DESCRIPTORS_FILES) \
 	$(LOCKS_FILES) $(PROGRAMS_FILES) $(CALLERS_FILES) $(STACKS_FILES) $(PERFETTO_FILES) $(NARROW_FILES) \
-	$(JOIN_FILES) \
-	$(WITNESS_FILES) $(WAITS_FILES) $(CRITICAL_FILES) $(EXPORT_FILES) \
+	$(WAITS_FILES) $(CRITICAL_FILES) $(REPORT_FILES) $(EXPORT_FILES) $(PAGE_FILES) $(FINDINGS_FILES) \
+	$(CONVERT_FILES) $(JOIN_FILES) $(WITNESS_FILES) \
 	$(RECORD_FILES) $(ARCHIVE_FILES) $(MANAGER_FILES) \
-	$(IMPORT_FILES) $(CHECK_FILES) $(DUMP_FILES) $(REPORT_FILES) $(PAGE_FILES) $(FINDINGS_FILES) \
-	$(VIEW_FILES) $(TOP_FILES)
+	$(IMPORT_FILES) $(CHECK_FILES) $(DUMP_FILES) $(VIEW_FILES) $(TOP_FILES)
 
 TOOLS_CPPFLAGS = $(AM_CPPFLAGS)
 TOOLS_OTHERS_CFLAGS = $(JANSSON_CFLAGS) $(LIBDW_CFLAGS) $(LIBELF_CFLAGS) $(ZSTD_CFLAGS) $(ZLIB_CFLAGS) \
-	$(PROTOBUF_C_CFLAGS) $(BABELTRACE2_CFLAGS)
+	$(PROTOBUF_C_CFLAGS) $(BABELTRACE2_CFLAGS) $(SQLITE_CFLAGS)
 # libdw and libbabeltrace2 are opened when they are needed: tools/common/late.h.
 TOOLS_OTHERS_LIBS = $(JANSSON_LIBS) $(LIBELF_LIBS) $(LIBIBERTY_LIBS) $(ZSTD_LIBS) $(ZLIB_LIBS) \
-	$(PROTOBUF_C_LIBS) -lm
+	$(PROTOBUF_C_LIBS) $(SQLITE_LIBS) -lm
 TOOLS_LIBS = libfxttools.la libfxtwriter.la $(TOOLS_OTHERS_LIBS)
 
 # This library has everything but main(), so that the unit tests link the same code.

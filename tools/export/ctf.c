@@ -57,13 +57,9 @@ uint32_t fxt_ctf_stream_of(struct fxt_ctf *c, uint32_t thread)
 /* Reading is the first half of the work, as far as that can be told. */
 static void show_read(void *context, uint64_t at, uint64_t size)
 {
-	fxt_ctf_progress(context, at, 2 * size);
-}
+	const struct fxt_ctf *c = context;
 
-void fxt_ctf_progress(const struct fxt_ctf *c, uint64_t done, uint64_t all)
-{
-	if (!c->export->is_quiet)
-		fprintf(stderr, "\rfxt: %3u%% ", (unsigned)((double)done * 100 / (double)all));
+	fxt_export_progress(c->export, at, 2 * size);
 }
 
 /* Opens a file without a name in the directory that is being written. */
@@ -215,8 +211,6 @@ char *fxt_ctf_export(struct fxt_export *export)
 			: c.sorter.error	       ? fxt_strdup(strerror(c.sorter.error))
 						       : finish(&c);
 	}
-	if (!export->is_quiet)
-		fprintf(stderr, "\r%20s\r", "");
 	if (!wrong && c.discarded)
 		export->note = fxt_format("%s event%s lost while it was recorded, and readers say when",
 					  fxt_count(c.discarded).text, c.discarded == 1 ? " was" : "s were");

@@ -191,9 +191,6 @@ struct fxt_ctf {
 /* Writes the trace that export->reader reads. See fxt_export_function. */
 char *fxt_ctf_export(struct fxt_export *export);
 
-/* Shows how far it is, if somebody looks. */
-void fxt_ctf_progress(const struct fxt_ctf *c, uint64_t done, uint64_t all);
-
 /* Begins an item, whose fields are put into c->item next, and gives it to the sorter. */
 void fxt_ctf_begin_item(struct fxt_ctf *c, uint32_t class, uint32_t thread);
 void fxt_ctf_end_item(struct fxt_ctf *c, uint32_t stream, uint64_t at_ns, enum fxt_ctf_rank rank,

@@ -166,7 +166,7 @@ int fxt_ctf_write_streams(struct fxt_ctf *c)
 	while (!s->error && fxt_sorter_next(&c->sorter, &item)) {
 		put_event(s, &item);
 		if (++done % PROGRESS_ITEMS == 0)
-			fxt_ctf_progress(c, c->item_count + done, 2 * c->item_count);
+			fxt_export_progress(c->export, c->item_count + done, 2 * c->item_count);
 	}
 	close_files(s, s->of_process, FXT_CTF_MOST_STREAMS);
 	close_files(s, s->of_cpu, FXT_CTF_MOST_PROCESSORS);

@@ -1,17 +1,23 @@
-/* fxt convert: other forms of a trace. A form is a row of the table in forms.c and a function that writes the
- * trace into a directory. The command, which makes that directory and gives it its name when it is complete,
- * knows nothing else of it.
+/* What a form of a trace is. A form is a row of the table in tools/convert/forms.c and a function that writes
+ * the trace: into a directory, into a file, or as text to a stream. fxt convert makes that, and gives it its
+ * name when it is complete; it knows nothing else of a form.
  */
 #ifndef FXT_TOOLS_EXPORT_H
 #define FXT_TOOLS_EXPORT_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "tools/reading/reader.h"
+#include "tools/stacks/stacks.h"
 
 struct fxt_export {
 	struct fxt_reader *reader; /* of all of it; nothing was read yet */
-	const char *directory; /* exists and is empty */
+	const char *trace; /* the name of its file */
+	const char *directory; /* exists and is empty; NULL for text that goes to standard output */
+	const char *path; /* of the file, which does not exist yet; for forms that are files */
+	FILE *out; /* for forms that are text */
+	enum fxt_weight weight; /* of the stacks, for the form that has one */
 	bool is_quiet; /* nobody looks at progress */
 	/* What a user has to know of what was written, set by the form; or NULL. The caller frees it. */
 	char *note;
@@ -21,25 +27,17 @@ struct fxt_export {
  * reader has found a fault, the message is about that and the text is not looked at. */
 typedef char *fxt_export_function(struct fxt_export *export);
 
+enum fxt_export_kind { FXT_EXPORT_DIRECTORY, FXT_EXPORT_FILE, FXT_EXPORT_TEXT };
+
 struct fxt_export_form {
 	const char *name, *suffix, *what;
 	fxt_export_function *write;
+	enum fxt_export_kind kind;
 	/* what the directory has: no other directory is replaced */
 	const char *const *contents;
 };
 
-extern const struct fxt_export_form fxt_export_forms[];
-extern const int fxt_export_form_count;
-
-/* Returns the form of this name, or NULL. */
-const struct fxt_export_form *fxt_export_form(const char *name);
-
-/* Converts a trace. `out` may be NULL: the directory is named after the trace then. Returns the exit status,
- * after a message if it is not 0. */
-int fxt_convert(const char *trace, const struct fxt_export_form *form, const char *out, bool is_forced,
-		bool is_quiet);
-
-/* The subcommand: see tools/common/command.h. */
-int fxt_command_convert(int argc, char **argv);
+/* Shows how much of the trace is done, if somebody looks. */
+void fxt_export_progress(const struct fxt_export *export, uint64_t done, uint64_t all);
 
 #endif

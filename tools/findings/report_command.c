@@ -12,16 +12,14 @@
 #include "finding.h"
 #include "tools/common/command.h"
 #include "tools/common/message.h"
+#include "tools/export/weighed_stacks.h"
 #include "tools/narrow/cut.h"
 #include "tools/page/page.h"
-#include "tools/page/report_weights.h"
 #include "tools/printing/print.h"
 #include "tools/printing/terminal.h"
 #include "tools/programs/debug_dirs.h"
 #include "tools/programs/option_values.h"
 #include "tools/reading/mapped_trace.h"
-
-static const char *const weight_names[FXT_WEIGHTS] = {"processor", "heap", "peak", "allocated", "waits"};
 
 /* Where stacks go: `-` for standard output, NULL for nowhere. */
 struct stacks_output {
@@ -61,16 +59,16 @@ static void parse_stacks(struct stacks_output *to, const char *arg, struct argp_
 
 	/* A path may have a colon, behind a slash or a dot that no weight has. */
 	if (colon && !word[strspn(word, "abcdefghijklmnopqrstuvwxyz")])
-		bad = fxt_option_bad_word(word, weight_names, FXT_WEIGHTS);
+		bad = fxt_option_bad_word(word, fxt_weight_names, FXT_WEIGHTS);
 	if (bad)
 		argp_error(state, "%s; a FILE of such a name is ./%s", bad, arg);
 	free(bad);
 	free(word);
 	*to = (struct stacks_output){FXT_WEIGHT_PROCESSOR, arg};
 	for (unsigned i = 0; i < FXT_WEIGHTS; i++) {
-		size_t bytes = strlen(weight_names[i]);
+		size_t bytes = strlen(fxt_weight_names[i]);
 
-		if (strncmp(arg, weight_names[i], bytes) != 0 || (arg[bytes] && arg[bytes] != ':'))
+		if (strncmp(arg, fxt_weight_names[i], bytes) != 0 || (arg[bytes] && arg[bytes] != ':'))
 			continue;
 		to->weight = (enum fxt_weight)i;
 		to->path = arg[bytes] ? arg + bytes + 1 : "-";
@@ -168,20 +166,15 @@ static bool is_same_file(const char *a, const char *b)
 static bool make_stacks(const struct input *in, const struct fxt_report *report, enum fxt_weight weight,
 			struct fxt_stacks *s)
 {
-	bool is_heap = weight != FXT_WEIGHT_PROCESSOR && weight != FXT_WEIGHT_WAITS;
-	uint64_t missing = is_heap ? fxt_heap_blocks_missing(&report->heap_stacks) : 0;
+	uint64_t missing;
+	const char *lack = fxt_weighed_stacks(report, weight, s, &missing);
 
 	if (missing)
 		fxt_error(in->path, "these sums are too low: %s blocks and samples found no place in the "
 			  "agent's table or the trace", fxt_count(missing).text);
-	if (fxt_report_weigh(report, weight, s))
-		return true;
-	fxt_error(in->path, "%s",
-		  weight == FXT_WEIGHT_PROCESSOR ? "it has no samples, so there are no stacks"
-		  : weight == FXT_WEIGHT_WAITS	 ? "it has no waits with stacks"
-		  : weight == FXT_WEIGHT_LEFT	 ? "it has no blocks with stacks that were left"
-						 : "it has no blocks with stacks");
-	return false;
+	if (lack)
+		fxt_error(in->path, "%s", lack);
+	return !lack;
 }
 
 /* Opens a file for what is made of the trace; `-` is standard output. Returns NULL after a message. */

@@ -26,8 +26,8 @@
 #include "details.h"
 #include "heap_track.h"
 #include "levels.h"
-#include "report_weights.h"
 #include "tools/common/message.h"
+#include "tools/export/weighed_stacks.h"
 #include "tools/printing/json.h"
 #include "tools/printing/print.h"
 
@@ -361,8 +361,9 @@ static void put_flame(struct fxt_json *j, const struct fxt_report *report, enum 
 	};
 	static const char *const units[] = {"samples", "bytes", "ns"};
 	struct fxt_stacks s;
+	uint64_t missing;
 
-	if (!fxt_report_weigh(report, weight, &s))
+	if (fxt_weighed_stacks(report, weight, &s, &missing))
 		return;
 	fxt_json_object(j, NULL);
 	fxt_json_string(j, "title", titles[weight]);

@@ -18,7 +18,7 @@
 #include "signals.h"
 #include "tools/common/kernel_clock.h"
 #include "tools/common/message.h"
-#include "tools/export/export.h"
+#include "tools/convert/convert.h"
 #include "tools/join/join.h"
 #include "tools/programs/agent_path.h"
 #include "tools/programs/program.h"
@@ -243,6 +243,7 @@ static int run_untraced(const struct fxt_record_options *o)
 
 static int record(struct fxt_record_options *o)
 {
+	const struct fxt_conversion how = {.is_forced = true, .is_quiet = o->quiet || o->json};
 	struct recording *r = fxt_alloc(1, sizeof(*r));
 	char *sanitizer;
 	int shared, status = fxt_program_check(o->command, &sanitizer);
@@ -290,8 +291,7 @@ static int record(struct fxt_record_options *o)
 	} else {
 		status = FXT_STATUS_FAILED;
 	}
-	if (r->path && o->is_ctf &&
-	    fxt_convert(r->path, fxt_export_form("ctf"), NULL, true, o->quiet || o->json) != 0)
+	if (r->path && o->is_ctf && fxt_convert(r->path, fxt_export_form("ctf"), &how) != 0)
 		status = failed(&r->run);
 	free(r->path);
 	free(r->directory);

@@ -232,6 +232,7 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 	report->who = fxt_alloc(1, sizeof(*report->who));
 	report->chains.kept = &report->kept;
 	report->chains.extents = &report->extents;
+	report->chains.listener = report->threads.listener = options->listener;
 	report->heaps.by_stack = &report->heap_stacks;
 	report->heaps.crashes = &report->crashes;
 	report->heaps.stacks = &report->who->stacks;

@@ -72,6 +72,7 @@ struct fxt_report_options {
 	enum fxt_sort sort;
 	const char *wrappers; /* globs of functions that are never to blame; NULL: none but those known */
 	struct fxt_frame_names *source;         /* finds the lines of functions; NULL: none are looked up */
+	const struct fxt_wait_listener *listener;       /* is told of each wait; NULL: nobody is */
 };
 
 /* -- Calls (report_calls.c) ----------------------------------------------------------------------- */

@@ -178,6 +178,8 @@ static void count_pair(struct fxt_chains *c, const struct fxt_chain_link *link)
 	struct fxt_slot *s;
 	bool fresh;
 
+	if (c->listener)
+		c->listener->let_go(c->listener->context, link);
 	if (link->is_join) {
 		fxt_map_put(&c->joined, link->waker, 0, &fresh);
 		return;

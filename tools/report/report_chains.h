@@ -21,6 +21,7 @@
 #include "tools/common/map.h"
 #include "tools/reading/extents.h"
 #include "tools/reading/reader.h"
+#include "tools/waits/wait_listener.h"
 
 /* The calls and functions that a thread was in during a stretch of time, and at its end
  * (report_meanwhile.c). */
@@ -90,6 +91,7 @@ struct fxt_chains {
 	/* These belong to the caller. */
 	const struct fxt_kept_times *kept;      /* who was kept by the recording */
 	const struct fxt_extents *extents;      /* all events */
+	const struct fxt_wait_listener *listener;       /* NULL: nobody listens */
 };
 
 /* Takes a finished call, in the order of ends. It may have waited for so long; 0: it cannot have waited. */

@@ -70,7 +70,7 @@ void fxt_threads_told(struct fxt_thread_times *t, struct fxt_reader *r, const st
 }
 
 /* Adds a call that did not run for so long, by that standing. */
-static void add(struct fxt_thread_times *t, struct fxt_thread_time *one, uint32_t name,
+static void add(struct fxt_thread_times *t, struct fxt_thread_time *one, uint32_t name, uint64_t offset,
 		enum fxt_standing standing, uint64_t ns)
 {
 	bool fresh;
@@ -79,6 +79,8 @@ static void add(struct fxt_thread_times *t, struct fxt_thread_time *one, uint32_
 		return;
 	*(standing == FXT_STANDING_WAITING ? &one->waiting_ns : &one->blocked_ns) += ns;
 	fxt_map_put(&t->by_call, one->thread, name, &fresh)->value[0] += ns;
+	if (t->listener)
+		t->listener->waited(t->listener->context, offset, (int64_t)ns);
 }
 
 /* Takes a slice that ends after all others. Returns how long it took without those within it. */
@@ -101,7 +103,8 @@ uint64_t fxt_threads_take(struct fxt_thread_times *t, struct fxt_reader *r, cons
 	uint64_t ns = nest(one, fxt_ns(rec->provider, rec->ticks), fxt_ns(rec->provider, rec->extra));
 	uint64_t waited_ns = did_not_wait ? 0 : fxt_waited_ns(rec);
 
-	add(t, one, fxt_symbol(r, &rec->name), fxt_role_standing(role), waited_ns < ns ? waited_ns : ns);
+	add(t, one, fxt_symbol(r, &rec->name), rec->offset, fxt_role_standing(role),
+	    waited_ns < ns ? waited_ns : ns);
 	return ns;
 }
 
@@ -127,6 +130,8 @@ void fxt_threads_kept(struct fxt_thread_times *t, struct fxt_reader *r, const st
 	*standing_ns -= ns;
 	s->value[0] -= ns;
 	one->room_ns += ns;
+	if (t->listener)
+		t->listener->waited(t->listener->context, rec->offset, -(int64_t)ns);
 }
 
 /* -- What it was in at the end ----------------------------------------------------------------------- */
@@ -156,7 +161,7 @@ static void take_open(struct fxt_thread_times *t, struct fxt_reader *r, struct f
 			continue;
 		ns = nest(one, call->start_ns, end_ns);
 		if (fxt_file_mode(files, r, &rec, role) != FXT_FD_NONBLOCKING)
-			add(t, one, call->name, fxt_role_standing(role), ns);
+			add(t, one, call->name, call->offset, fxt_role_standing(role), ns);
 	}
 }
 

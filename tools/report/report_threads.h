@@ -17,6 +17,7 @@
 #include "tools/analysis/loss_spans.h"
 #include "tools/analysis/nesting.h"
 #include "tools/analysis/process_ends.h"
+#include "tools/waits/wait_listener.h"
 
 struct fxt_files;
 struct fxt_calls_in_progress;
@@ -52,6 +53,7 @@ struct fxt_thread_times {
 	struct fxt_map by_call;         /* thread and name -> time */
 	struct fxt_map stopped;         /* process -> when its recording stopped last */
 	struct fxt_loss_spans unknown;  /* when nothing, or not all, was recorded of processes */
+	const struct fxt_wait_listener *listener;       /* the caller's; NULL: nobody listens */
 };
 
 /* Takes any event of a thread. */

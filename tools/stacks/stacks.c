@@ -13,6 +13,8 @@
 #include "tools/common/message.h"
 #include "tools/printing/print.h"
 
+const char *const fxt_weight_names[FXT_WEIGHTS] = {"processor", "heap", "peak", "allocated", "waits"};
+
 /* -- Merging --------------------------------------------------------------------------------------- */
 
 /* In `places`, this stands in the place of a caller for processes. */

@@ -22,6 +22,17 @@ struct fxt_stack {
 	uint64_t self, total;           /* weights */
 };
 
+/* What stacks are weighed by, and the words for it. */
+enum fxt_weight {
+	FXT_WEIGHT_PROCESSOR,
+	FXT_WEIGHT_LEFT,
+	FXT_WEIGHT_PEAK,
+	FXT_WEIGHT_ALLOCATED,
+	FXT_WEIGHT_WAITS,
+	FXT_WEIGHTS
+};
+extern const char *const fxt_weight_names[FXT_WEIGHTS];
+
 enum fxt_stacks_unit { FXT_STACKS_SAMPLES, FXT_STACKS_BYTES, FXT_STACKS_NS };
 
 struct fxt_stacks {

@@ -1,9 +1,9 @@
-/* Stacks of a report, by weight. See report_weights.h. */
+/* The stacks of a report, weighed. See weighed_stacks.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
 
-#include "report_weights.h"
+#include "weighed_stacks.h"
 
 static void add_waits(const struct fxt_report *report, struct fxt_stacks *s)
 {
@@ -31,20 +31,28 @@ static void add_heap(const struct fxt_report *report, enum fxt_weight weight, st
 	}
 }
 
-bool fxt_report_weigh(const struct fxt_report *report, enum fxt_weight weight, struct fxt_stacks *s)
+const char *fxt_weighed_stacks(const struct fxt_report *report, enum fxt_weight weight, struct fxt_stacks *s,
+			       uint64_t *missing)
 {
+	*missing = 0;
 	if (weight == FXT_WEIGHT_PROCESSOR) {
-		if (report->processor.tree.samples)
-			fxt_stacks_make(s, &report->processor, report->r);
-		return report->processor.tree.samples;
+		if (!report->processor.tree.samples)
+			return "it has no samples, so there are no stacks";
+		fxt_stacks_make(s, &report->processor, report->r);
+		return NULL;
 	}
 	fxt_stacks_begin(s, weight == FXT_WEIGHT_WAITS ? FXT_STACKS_NS : FXT_STACKS_BYTES);
-	if (weight == FXT_WEIGHT_WAITS)
+	if (weight == FXT_WEIGHT_WAITS) {
 		add_waits(report, s);
-	else
+	} else {
 		add_heap(report, weight, s);
+		*missing = fxt_heap_blocks_missing(&report->heap_stacks);
+	}
 	fxt_stacks_finish(s);
-	if (!s->samples)
-		fxt_stacks_free(s);
-	return s->samples;
+	if (s->samples)
+		return NULL;
+	fxt_stacks_free(s);
+	return weight == FXT_WEIGHT_WAITS  ? "it has no waits with stacks"
+	       : weight == FXT_WEIGHT_LEFT ? "it has no blocks with stacks that were left"
+					   : "it has no blocks with stacks";
 }
