@@ -227,6 +227,7 @@ EXTRA_DIST += $(PLANT_FILES)
 APPS_C = \
 	tests/apps/allocator \
 	tests/apps/alone \
+	tests/apps/amounts \
 	tests/apps/awaits \
 	tests/apps/bad_arguments \
 	tests/apps/branches \
@@ -547,6 +548,7 @@ E2E_TESTS = \
 	tests/e2e/foreign.sh \
 	tests/e2e/functions.sh \
 	tests/e2e/handles.sh \
+	tests/e2e/limits.sh \
 	tests/e2e/healthy.sh \
 	tests/e2e/idle.sh \
 	tests/e2e/hostile.sh \
@@ -605,6 +607,7 @@ E2E_TESTS = \
 E2E_HELPERS = tests/e2e/bounded.py tests/e2e/ctf_lib.sh tests/e2e/hostile.py \
 	tests/e2e/critical.py \
 	tests/e2e/cut.py tests/e2e/handles.py tests/e2e/hosts_lib.sh tests/e2e/json_fields.py \
+	tests/e2e/junit.py \
 	tests/e2e/lib.sh \
 	tests/e2e/stacked.py \
 	tests/e2e/controller.py tests/e2e/ctf.py tests/e2e/fibers.py tests/e2e/filters.py tests/e2e/kills.py \

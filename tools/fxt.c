@@ -16,10 +16,10 @@
 #include <ucontext.h>
 
 #include "tools/analysis/categories.h"
-#include "tools/check/check.h"
 #include "tools/common/message.h"
 #include "tools/common/nearest.h"
 #include "tools/import/import.h"
+#include "tools/limits/limit.h"
 #include "tools/dump/dump.h"
 #include "tools/export/export.h"
 #include "tools/manager/manager_commands.h"
@@ -44,7 +44,7 @@ static const struct command {
 	{"report", fxt_command_report, "where the time, the waiting, the memory and the bytes went"},
 	{"view", fxt_command_view, "the trace in a browser: findings, a timeline, flame graphs"},
 	{"dump", fxt_command_dump, "a line for every record"},
-	{"check", fxt_command_check, "whether a trace is what the format and its viewers require"},
+	{"check", fxt_command_check, "whether a trace is what the format requires, and keeps to limits"},
 	{"merge", fxt_command_merge, "join what a killed fxt record left, or traces of several processes"},
 	{"cut", fxt_command_cut, "a part of a trace, by process, thread, time, call or path, as a trace"},
 	{"convert", fxt_command_convert, "a trace in another form: CTF, for babeltrace2 and Trace Compass"},

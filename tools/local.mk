@@ -172,6 +172,8 @@ CALLERS_FILES = \
 	tools/callers/makers.h \
 	tools/callers/nameless.c \
 	tools/callers/nameless.h \
+	tools/callers/stack_durations.c \
+	tools/callers/stack_durations.h \
 	tools/callers/stack_sums.c \
 	tools/callers/stack_sums.h \
 	tools/callers/trend.c \
@@ -531,6 +533,20 @@ tools/page/page_files.def: $(PAGE_TEXTS)
 		sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $(srcdir)/$$file && echo ";" || exit 1; \
 	done > $@.new && mv $@.new $@
 
+FIGURES_FILES = \
+	tools/figures/figure_calls.c \
+	tools/figures/figure_sums.c \
+	tools/figures/figures.c \
+	tools/figures/figures.h \
+	tools/figures/quantities.c
+
+LIMITS_FILES = \
+	tools/limits/check_command.c \
+	tools/limits/junit.c \
+	tools/limits/limit.c \
+	tools/limits/limit.h \
+	tools/limits/limits_print.c
+
 FINDINGS_FILES = \
 	tools/findings/crash_words.c \
 	tools/findings/crash_words.h \
@@ -565,7 +581,7 @@ FINDINGS_FILES = \
 	tools/findings/rule_facts.c \
 	tools/findings/rule_facts.h \
 	tools/findings/rule_threads.c \
-	tools/findings/first_finding.c \
+	tools/findings/finding_trace.c \
 	tools/findings/rule_threads.h \
 	tools/things/things.c \
 	tools/things/things.h \
@@ -599,7 +615,7 @@ TOOLS_SOURCES = $(COMMON_FILES) $(READING_FILES) $(PRINTING_FILES) $(ANALYSIS_FI
 	$(WITNESS_FILES) $(WAITS_FILES) $(CRITICAL_FILES) $(EXPORT_FILES) \
 	$(RECORD_FILES) $(ARCHIVE_FILES) $(MANAGER_FILES) \
 	$(IMPORT_FILES) $(CHECK_FILES) $(DUMP_FILES) $(REPORT_FILES) $(PAGE_FILES) $(FINDINGS_FILES) \
-	$(VIEW_FILES) $(TOP_FILES)
+	$(FIGURES_FILES) $(LIMITS_FILES) $(VIEW_FILES) $(TOP_FILES)
 
 TOOLS_CPPFLAGS = $(AM_CPPFLAGS)
 TOOLS_LIBS = libfxttools.la libfxtwriter.la $(JANSSON_LIBS) $(LIBDW_LIBS) $(LIBELF_LIBS) $(LIBIBERTY_LIBS) \
@@ -642,6 +658,7 @@ TOOLS_TESTS = \
 	tests/check_crashes \
 	tests/check_culprits \
 	tests/check_elf \
+	tests/check_figures \
 	tests/check_findings \
 	tests/check_held \
 	tests/check_stuck \
@@ -713,6 +730,10 @@ tests_check_culprits_SOURCES = tests/check_culprits.c tests/apps/random.h tests/
 tests_check_culprits_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_culprits_CFLAGS = $(TOOLS_TESTS_CFLAGS)
 tests_check_culprits_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_figures_SOURCES = tests/check_figures.c tests/apps/random.h tests/apps/unseen.h $(TRACE_MAKER)
+tests_check_figures_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_figures_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_figures_LDADD = $(TOOLS_TESTS_LIBS)
 tests_check_findings_SOURCES = tests/check_findings.c $(TRACE_MAKER)
 tests_check_findings_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_findings_CFLAGS = $(TOOLS_TESTS_CFLAGS)
