@@ -536,6 +536,7 @@ E2E_TESTS = \
 	tests/e2e/ctl.sh \
 	tests/e2e/culprits.sh \
 	tests/e2e/descriptors.sh \
+	tests/e2e/diff.sh \
 	tests/e2e/ends.sh \
 	tests/e2e/entries.sh \
 	tests/e2e/early.sh \

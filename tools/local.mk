@@ -540,6 +540,17 @@ FIGURES_FILES = \
 	tools/figures/figures.h \
 	tools/figures/quantities.c
 
+DIFF_FILES = \
+	tools/diff/diff.h \
+	tools/diff/diff_command.c \
+	tools/diff/diff_compare.c \
+	tools/diff/diff_json.c \
+	tools/diff/diff_print.c \
+	tools/diff/diff_take.c \
+	tools/diff/diff_things.c \
+	tools/diff/rank_test.c \
+	tools/diff/rank_test.h
+
 LIMITS_FILES = \
 	tools/limits/check_command.c \
 	tools/limits/junit.c \
@@ -615,7 +626,7 @@ TOOLS_SOURCES = $(COMMON_FILES) $(READING_FILES) $(PRINTING_FILES) $(ANALYSIS_FI
 	$(WITNESS_FILES) $(WAITS_FILES) $(CRITICAL_FILES) $(EXPORT_FILES) \
 	$(RECORD_FILES) $(ARCHIVE_FILES) $(MANAGER_FILES) \
 	$(IMPORT_FILES) $(CHECK_FILES) $(DUMP_FILES) $(REPORT_FILES) $(PAGE_FILES) $(FINDINGS_FILES) \
-	$(FIGURES_FILES) $(LIMITS_FILES) $(VIEW_FILES) $(TOP_FILES)
+	$(FIGURES_FILES) $(LIMITS_FILES) $(DIFF_FILES) $(VIEW_FILES) $(TOP_FILES)
 
 TOOLS_CPPFLAGS = $(AM_CPPFLAGS)
 TOOLS_LIBS = libfxttools.la libfxtwriter.la $(JANSSON_LIBS) $(LIBDW_LIBS) $(LIBELF_LIBS) $(LIBIBERTY_LIBS) \
@@ -657,6 +668,7 @@ TOOLS_TESTS = \
 	tests/check_contrast \
 	tests/check_crashes \
 	tests/check_culprits \
+	tests/check_diff \
 	tests/check_elf \
 	tests/check_figures \
 	tests/check_findings \
@@ -730,6 +742,10 @@ tests_check_culprits_SOURCES = tests/check_culprits.c tests/apps/random.h tests/
 tests_check_culprits_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_culprits_CFLAGS = $(TOOLS_TESTS_CFLAGS)
 tests_check_culprits_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_diff_SOURCES = tests/check_diff.c tests/apps/random.h tests/apps/unseen.h
+tests_check_diff_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_diff_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_diff_LDADD = $(TOOLS_TESTS_LIBS)
 tests_check_figures_SOURCES = tests/check_figures.c tests/apps/random.h tests/apps/unseen.h $(TRACE_MAKER)
 tests_check_figures_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_figures_CFLAGS = $(TOOLS_TESTS_CFLAGS)

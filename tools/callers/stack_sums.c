@@ -46,8 +46,7 @@ void fxt_stack_sums_finish(struct fxt_stack_sums *s)
 		qsort(s->list, s->count, sizeof(*s->list), by_key);
 }
 
-/* Returns the place of the first sum with this key or a larger one. */
-static size_t first_of(const struct fxt_stack_sums *s, uint64_t key)
+size_t fxt_stack_sums_first(const struct fxt_stack_sums *s, uint64_t key)
 {
 	size_t low = 0, high = s->count;
 
@@ -70,7 +69,7 @@ bool fxt_stack_sums_most(const struct fxt_stack_sums *s, uint64_t key, struct fx
 	size_t best = 0;
 	bool fresh, found;
 
-	for (size_t i = first_of(s, key); i < s->count && s->list[i].key == key; i++) {
+	for (size_t i = fxt_stack_sums_first(s, key); i < s->count && s->list[i].key == key; i++) {
 		const struct fxt_stack_sum *one = &s->list[i];
 		uint32_t path = fxt_path_of(&who->culprits, purpose, one->innermost);
 		struct fxt_slot *slot;
