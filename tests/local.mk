@@ -241,6 +241,7 @@ EXTRA_DIST += $(PLANT_FILES)
 APPS_C = \
 	tests/apps/allocator \
 	tests/apps/alone \
+	tests/apps/amounts \
 	tests/apps/awaits \
 	tests/apps/bad_arguments \
 	tests/apps/branches \
@@ -551,6 +552,7 @@ E2E_TESTS = \
 	tests/e2e/ctl.sh \
 	tests/e2e/culprits.sh \
 	tests/e2e/descriptors.sh \
+	tests/e2e/diff.sh \
 	tests/e2e/ends.sh \
 	tests/e2e/entries.sh \
 	tests/e2e/early.sh \
@@ -563,6 +565,7 @@ E2E_TESTS = \
 	tests/e2e/foreign.sh \
 	tests/e2e/functions.sh \
 	tests/e2e/handles.sh \
+	tests/e2e/limits.sh \
 	tests/e2e/healthy.sh \
 	tests/e2e/idle.sh \
 	tests/e2e/hostile.sh \
@@ -624,6 +627,7 @@ E2E_TESTS = \
 E2E_HELPERS = tests/e2e/bounded.py tests/e2e/ctf_lib.sh tests/e2e/hostile.py \
 	tests/e2e/critical.py \
 	tests/e2e/cut.py tests/e2e/handles.py tests/e2e/hosts_lib.sh tests/e2e/json_fields.py \
+	tests/e2e/junit.py \
 	tests/e2e/lib.sh \
 	tests/e2e/stacked.py \
 	tests/e2e/controller.py tests/e2e/convert.py tests/e2e/ctf.py tests/e2e/fibers.py \

@@ -16,10 +16,11 @@
 #include <ucontext.h>
 
 #include "tools/analysis/categories.h"
-#include "tools/check/check.h"
 #include "tools/common/message.h"
 #include "tools/common/nearest.h"
+#include "tools/diff/diff.h"
 #include "tools/import/import.h"
+#include "tools/limits/limit.h"
 #include "tools/dump/dump.h"
 #include "tools/convert/convert.h"
 #include "tools/manager/manager_commands.h"
@@ -44,7 +45,8 @@ static const struct command {
 	{"report", fxt_command_report, "where the time, the waiting, the memory and the bytes went"},
 	{"view", fxt_command_view, "the trace in a browser: findings, a timeline, flame graphs"},
 	{"dump", fxt_command_dump, "a line for every record"},
-	{"check", fxt_command_check, "whether a trace is what the format and its viewers require"},
+	{"check", fxt_command_check, "whether a trace is what the format requires, and keeps to limits"},
+	{"diff", fxt_command_diff, "what differs between two runs, or versions, and whether by chance"},
 	{"merge", fxt_command_merge, "join what a killed fxt record left, or traces of several processes"},
 	{"cut", fxt_command_cut, "a part of a trace, by process, thread, time, call or path, as a trace"},
 	{"convert", fxt_command_convert, "a trace in another form: SQLite, JSON, CSV, CTF and others"},

@@ -181,6 +181,8 @@ CALLERS_FILES = \
 	tools/callers/nameless.h \
 	tools/callers/most_by.c \
 	tools/callers/most_by.h \
+	tools/callers/stack_durations.c \
+	tools/callers/stack_durations.h \
 	tools/callers/stack_sums.c \
 	tools/callers/stack_sums.h \
 	tools/callers/trend.c \
@@ -559,6 +561,31 @@ tools/page/page_files.def: $(PAGE_TEXTS)
 		sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $(srcdir)/$$file && echo ";" || exit 1; \
 	done > $@.new && mv $@.new $@
 
+FIGURES_FILES = \
+	tools/figures/figure_calls.c \
+	tools/figures/figure_sums.c \
+	tools/figures/figures.c \
+	tools/figures/figures.h \
+	tools/figures/quantities.c
+
+DIFF_FILES = \
+	tools/diff/diff.h \
+	tools/diff/diff_command.c \
+	tools/diff/diff_compare.c \
+	tools/diff/diff_json.c \
+	tools/diff/diff_print.c \
+	tools/diff/diff_take.c \
+	tools/diff/diff_things.c \
+	tools/diff/rank_test.c \
+	tools/diff/rank_test.h
+
+LIMITS_FILES = \
+	tools/limits/check_command.c \
+	tools/limits/junit.c \
+	tools/limits/limit.c \
+	tools/limits/limit.h \
+	tools/limits/limits_print.c
+
 FINDINGS_FILES = \
 	tools/findings/crash_words.c \
 	tools/findings/crash_words.h \
@@ -593,7 +620,7 @@ FINDINGS_FILES = \
 	tools/findings/rule_facts.c \
 	tools/findings/rule_facts.h \
 	tools/findings/rule_threads.c \
-	tools/findings/first_finding.c \
+	tools/findings/finding_trace.c \
 	tools/findings/rule_threads.h \
 	tools/things/things.c \
 	tools/things/things.h \
@@ -626,7 +653,8 @@ TOOLS_SOURCES = $(COMMON_FILES) $(READING_FILES) $(PRINTING_FILES) $(ANALYSIS_FI
 	$(WAITS_FILES) $(CRITICAL_FILES) $(REPORT_FILES) $(EXPORT_FILES) $(PAGE_FILES) $(FINDINGS_FILES) \
 	$(CONVERT_FILES) $(JOIN_FILES) $(WITNESS_FILES) \
 	$(RECORD_FILES) $(ARCHIVE_FILES) $(MANAGER_FILES) \
-	$(IMPORT_FILES) $(CHECK_FILES) $(DUMP_FILES) $(VIEW_FILES) $(TOP_FILES)
+	$(IMPORT_FILES) $(CHECK_FILES) $(DUMP_FILES) $(FIGURES_FILES) $(LIMITS_FILES) \
+	$(DIFF_FILES) $(VIEW_FILES) $(TOP_FILES)
 
 TOOLS_CPPFLAGS = $(AM_CPPFLAGS)
 TOOLS_OTHERS_CFLAGS = $(JANSSON_CFLAGS) $(LIBDW_CFLAGS) $(LIBELF_CFLAGS) $(ZSTD_CFLAGS) $(ZLIB_CFLAGS) \
@@ -673,7 +701,9 @@ TOOLS_TESTS = \
 	tests/check_contrast \
 	tests/check_crashes \
 	tests/check_culprits \
+	tests/check_diff \
 	tests/check_elf \
+	tests/check_figures \
 	tests/check_findings \
 	tests/check_held \
 	tests/check_stuck \
@@ -745,6 +775,14 @@ tests_check_culprits_SOURCES = tests/check_culprits.c tests/apps/random.h tests/
 tests_check_culprits_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_culprits_CFLAGS = $(TOOLS_TESTS_CFLAGS)
 tests_check_culprits_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_diff_SOURCES = tests/check_diff.c tests/apps/random.h tests/apps/unseen.h
+tests_check_diff_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_diff_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_diff_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_figures_SOURCES = tests/check_figures.c tests/apps/random.h tests/apps/unseen.h $(TRACE_MAKER)
+tests_check_figures_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_figures_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_figures_LDADD = $(TOOLS_TESTS_LIBS)
 tests_check_findings_SOURCES = tests/check_findings.c $(TRACE_MAKER)
 tests_check_findings_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_findings_CFLAGS = $(TOOLS_TESTS_CFLAGS)

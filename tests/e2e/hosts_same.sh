@@ -162,6 +162,7 @@ makes_code none 10
 made_list 20
 ring_stacks 40 1000
 by_hand 20
+amounts /nowhere files=0 leaks=3 fails=2 helpers=2 rounds=3
 many_functions 20 100
 hops 2 20 100000
 inlined

@@ -45,7 +45,7 @@ static void check(const uint8_t *data, size_t size, struct fxt_check_options opt
 	fxt_reader_init(&r, data, size);
 	fxt_check(&c, &r, &options);
 	fxt_check_print(&c, "fuzz", nowhere());
-	fxt_check_json(&c, "fuzz", nowhere());
+	fxt_check_json(&c, "fuzz", NULL, NULL, nowhere());
 	fxt_check_free(&c);
 	fxt_reader_free(&r);
 }

@@ -26,20 +26,47 @@ const struct fxt_category fxt_categories[] = {
 
 const size_t fxt_category_count = sizeof(fxt_categories) / sizeof(fxt_categories[0]);
 
-static bool matches(const char *item, size_t bytes)
+static bool is_default(const char *item, size_t bytes)
 {
 	static const char all[] = "#default";
 
-	if (bytes == strlen(all) && memcmp(item, all, bytes) == 0)
-		return true;
-	for (size_t i = 0; i < fxt_category_count; i++) {
-		const char *name = fxt_categories[i].name;
+	return bytes == strlen(all) && memcmp(item, all, bytes) == 0;
+}
 
-		if (bytes && item[bytes - 1] == '*' ? strncmp(name, item, bytes - 1) == 0
-						    : strlen(name) == bytes && memcmp(name, item, bytes) == 0)
+static bool fits(const char *item, size_t bytes, const char *name)
+{
+	return bytes && item[bytes - 1] == '*' ? strncmp(name, item, bytes - 1) == 0
+					       : strlen(name) == bytes && memcmp(name, item, bytes) == 0;
+}
+
+static bool matches(const char *item, size_t bytes)
+{
+	if (is_default(item, bytes))
+		return true;
+	for (size_t i = 0; i < fxt_category_count; i++)
+		if (fits(item, bytes, fxt_categories[i].name))
 			return true;
-	}
 	return false;
+}
+
+bool fxt_categories_have(const char *list, const char *category)
+{
+	bool by_default = false, have = false;
+
+	for (size_t i = 0; i < fxt_category_count; i++)
+		by_default |= fxt_categories[i].by_default && strcmp(fxt_categories[i].name, category) == 0;
+	while (*list) {
+		size_t bytes = strcspn(list, ", ");
+		size_t minus = *list == '-';
+		const char *item = list + minus;
+
+		if (bytes > minus && (is_default(item, bytes - minus) ? by_default
+								      : fits(item, bytes - minus, category)))
+			have = !minus;
+		list += bytes;
+		list += strspn(list, ", ");
+	}
+	return have;
 }
 
 bool fxt_categories_valid(const char *list, char **unknown)

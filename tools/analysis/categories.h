@@ -23,6 +23,9 @@ extern const size_t fxt_category_count;
  * which the caller frees. */
 bool fxt_categories_valid(const char *list, char **unknown);
 
+/* Returns whether a valid list has the category. As for FXT_CATEGORIES, later items win. */
+bool fxt_categories_have(const char *list, const char *category);
+
 /* Returns the names of all categories, as "malloc, pthread, ...". The caller frees it. */
 char *fxt_categories_known(void);
 

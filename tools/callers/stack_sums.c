@@ -80,8 +80,7 @@ void fxt_stack_sums_finish(struct fxt_stack_sums *s)
 		qsort(s->list, s->count, sizeof(*s->list), by_key);
 }
 
-/* Returns the place of the first sum with this key or a larger one. */
-static size_t first_of(const struct fxt_stack_sums *s, uint64_t key)
+size_t fxt_stack_sums_first(const struct fxt_stack_sums *s, uint64_t key)
 {
 	size_t low = 0, high = s->count;
 
@@ -104,7 +103,7 @@ size_t fxt_stack_sums_by_path(const struct fxt_stack_sums *s, uint64_t key, stru
 	bool fresh;
 
 	*list = NULL;
-	for (size_t i = first_of(s, key); i < s->count && s->list[i].key == key; i++) {
+	for (size_t i = fxt_stack_sums_first(s, key); i < s->count && s->list[i].key == key; i++) {
 		const struct fxt_stack_sum *one = &s->list[i];
 		uint32_t path = fxt_path_of(&who->culprits, purpose, one->innermost);
 		struct fxt_slot *slot;

@@ -38,6 +38,8 @@ void fxt_stack_sums_add_event(struct fxt_stack_sums *s, uint64_t key, uint32_t i
 /* Adds the sum of another list. */
 void fxt_stack_sums_add_all(struct fxt_stack_sums *s, const struct fxt_stack_sum *sum);
 void fxt_stack_sums_finish(struct fxt_stack_sums *s);
+/* Returns the place of the first sum with this key or a larger one. They are finished. */
+size_t fxt_stack_sums_first(const struct fxt_stack_sums *s, uint64_t key);
 /* Finds the path with the longest time of a key, and sets *most to the sum of all its stacks, with the node
  * of the one that took longest. Returns false if no stack of the key has a path. */
 bool fxt_stack_sums_most(const struct fxt_stack_sums *s, uint64_t key, struct fxt_who *who,

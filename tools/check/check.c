@@ -1,20 +1,17 @@
-/* fxt check: the command. It walks the file, has its events examined in the order of time, and prints
- * what was found. See check.h. */
+/* fxt check: walks the file, has its events examined in the order of time, and prints what was found. See
+ * check.h; the command is in tools/limits/check_command.c. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
 
 #include "check.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/common/command.h"
 #include "tools/common/message.h"
-#include "tools/narrow/cut.h"
 #include "tools/printing/print.h"
 #include "tools/reading/mapped_trace.h"
 
@@ -213,96 +210,4 @@ void fxt_check_print(const struct fxt_check *c, const char *path, FILE *out)
 			fprintf(out, "  %10s   %s (no violation)\n", fxt_count(c->noted[i]).text,
 				fxt_noted_text[i]);
 	}
-}
-
-/* -- The command ----------------------------------------------------------------------------------- */
-
-struct input {
-	struct fxt_check_options options;
-	struct fxt_narrow narrow;
-	char **paths;
-	size_t count, capacity;
-};
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct input *in = state->input;
-
-	switch (key) {
-	case 't': in->options.allow_tail = true; return 0;
-	case 'r': in->options.ring = true; return 0;
-	case 'c': in->options.copy = true; return 0;
-	case 'f': in->options.format = true; return 0;
-	case 'j': in->options.json = true; return 0;
-	case ARGP_KEY_ARG:
-		in->paths = fxt_grow(in->paths, &in->capacity, in->count + 1, sizeof(char *));
-		in->paths[in->count++] = arg;
-		return 0;
-	case ARGP_KEY_NO_ARGS: argp_error(state, "no FILE was given: name one trace or more"); return EINVAL;
-	default: return fxt_narrow_parse(&in->narrow, key, arg, state);
-	}
-}
-
-/* Checks the trace that is in the file `in`, which is that of `path` or a part of it. */
-static int check_file(const char *path, const char *in, const struct fxt_check_options *options)
-{
-	struct fxt_trace_file file;
-	struct fxt_reader r;
-	struct fxt_check c;
-	int status;
-
-	if (!fxt_trace_open(&file, in))
-		return 1;
-	fxt_reader_init(&r, file.data, file.size);
-	fxt_check(&c, &r, options);
-	if (options->json)
-		fxt_check_json(&c, path, stdout);
-	else
-		fxt_check_print(&c, path, stdout);
-	status = c.violation_count != 0;
-	fxt_check_free(&c);
-	fxt_reader_free(&r);
-	fxt_trace_close(&file);
-	return status;
-}
-
-int fxt_command_check(int argc, char **argv)
-{
-	static const struct argp_option options[] = {
-		{"allow-tail", 't', 0, 0, "A torn last record (a killed writer) is noted, not a violation",
-		 0},
-		{"ring", 'r', 0, 0, "Async and flow ends whose begin a ring overwrote are noted", 0},
-		{"copy", 'c', 0, 0,
-		 "The file was copied while the program ran: a call may be in it both as still "
-		 "open and as complete",
-		 0},
-		{"format", 'f', 0, 0,
-		 "What the format allows and some viewer draws wrongly is noted, not a violation: for traces "
-		 "of other writers",
-		 0},
-		FXT_JSON_OPTION,
-		FXT_NARROW_OPTIONS,
-		{0},
-	};
-	static const struct argp argp = {
-		.options = options,
-		.parser = parse,
-		.args_doc = "FILE...",
-		.doc = "Whether traces are what the format and the viewers of it require. The exit status is "
-		       "1 when anything is violated.",
-	};
-	struct input in = {0};
-	int status = 0;
-
-	fxt_parse(&argp, argc, argv, 0, &in);
-	for (size_t i = 0; i < in.count; i++) {
-		char *part = fxt_narrow_is_any(&in.narrow) ? fxt_cut_nameless(in.paths[i], &in.narrow)
-							   : fxt_strdup(in.paths[i]);
-
-		status |= part ? check_file(in.paths[i], part, &in.options) : 1;
-		free(part);
-	}
-	fxt_narrow_free(&in.narrow);
-	free(in.paths);
-	return status;
 }

@@ -163,9 +163,10 @@ void fxt_check_open_links(struct fxt_check *c);
 
 extern const char *const fxt_noted_text[FXT_NOTED_COUNT];
 
-void fxt_check_json(const struct fxt_check *c, const char *path, FILE *out);
-
-/* The subcommand: see tools/common/command.h. */
-int fxt_command_check(int argc, char **argv);
+struct fxt_json;
+/* Prints what was found as a JSON object on a line. `put_more` prints more members; NULL: there are none. */
+void fxt_check_json(const struct fxt_check *c, const char *path,
+		    void (*put_more)(const void *context, struct fxt_json *j), const void *context,
+		    FILE *out);
 
 #endif

@@ -24,7 +24,9 @@ static void put_faults(struct fxt_json *j, const struct fxt_check *c, bool are_v
 	fxt_json_end(j);
 }
 
-void fxt_check_json(const struct fxt_check *c, const char *path, FILE *out)
+void fxt_check_json(const struct fxt_check *c, const char *path,
+		    void (*put_more)(const void *context, struct fxt_json *j), const void *context,
+		    FILE *out)
 {
 	struct fxt_json j = {.out = out, .one_line = true};
 
@@ -44,5 +46,7 @@ void fxt_check_json(const struct fxt_check *c, const char *path, FILE *out)
 			fxt_json_u64(&j, fxt_noted_text[i], c->noted[i]);
 	}
 	fxt_json_end(&j);
+	if (put_more)
+		put_more(context, &j);
 	fxt_json_end(&j);
 }

@@ -36,19 +36,41 @@ static void count(struct fxt_histogram *h, uint64_t value)
 	h->octaves[octave][step_of(value, octave)]++;
 }
 
+/* Makes the octaves, and puts the values there that are kept as they are. */
+static void make_octaves(struct fxt_histogram *h)
+{
+	if (h->octaves)
+		return;
+	h->octaves = fxt_alloc(FXT_HISTOGRAM_OCTAVES, sizeof(uint64_t *));
+	for (unsigned i = 0; i < h->count; i++)
+		count(h, h->few[i]);
+}
+
 void fxt_histogram_add(struct fxt_histogram *h, uint64_t value)
 {
-	if (h->count < FXT_HISTOGRAM_FEW) {
+	if (!h->octaves && h->count < FXT_HISTOGRAM_FEW) {
 		h->few[h->count++] = value;
 		return;
 	}
-	if (!h->octaves) {
-		h->octaves = fxt_alloc(FXT_HISTOGRAM_OCTAVES, sizeof(uint64_t *));
-		for (unsigned i = 0; i < FXT_HISTOGRAM_FEW; i++)
-			count(h, h->few[i]);
-	}
+	make_octaves(h);
 	count(h, value);
 	h->count++;
+}
+
+void fxt_histogram_add_all(struct fxt_histogram *h, const struct fxt_histogram *other)
+{
+	make_octaves(h);
+	h->count += other->count;
+	for (unsigned i = 0; !other->octaves && i < other->count; i++)
+		count(h, other->few[i]);
+	for (unsigned octave = 0; other->octaves && octave < FXT_HISTOGRAM_OCTAVES; octave++) {
+		if (!other->octaves[octave])
+			continue;
+		if (!h->octaves[octave])
+			h->octaves[octave] = fxt_alloc(FXT_HISTOGRAM_STEPS, sizeof(uint64_t));
+		for (unsigned step = 0; step < FXT_HISTOGRAM_STEPS; step++)
+			h->octaves[octave][step] += other->octaves[octave][step];
+	}
 }
 
 static uint64_t middle(unsigned octave, unsigned step)
@@ -59,6 +81,18 @@ static uint64_t middle(unsigned octave, unsigned step)
 		return step;
 	low = (uint64_t)(FXT_HISTOGRAM_STEPS + step) << (octave - 1);
 	return low + ((UINT64_C(1) << (octave - 1)) >> 1);
+}
+
+uint64_t fxt_histogram_in_bucket(const struct fxt_histogram *h, unsigned bucket)
+{
+	const uint64_t *octave = h->octaves ? h->octaves[bucket / FXT_HISTOGRAM_STEPS] : NULL;
+
+	return octave ? octave[bucket % FXT_HISTOGRAM_STEPS] : 0;
+}
+
+uint64_t fxt_histogram_bucket_middle(unsigned bucket)
+{
+	return middle(bucket / FXT_HISTOGRAM_STEPS, bucket % FXT_HISTOGRAM_STEPS);
 }
 
 /* Returns the middle of the value's bucket, as percentiles of many values do. */

@@ -22,6 +22,16 @@ void fxt_histogram_add(struct fxt_histogram *h, uint64_t value);
 /* Returns the value that `percent` of all values do not exceed; 0 if there are no values. */
 uint64_t fxt_histogram_percentile(const struct fxt_histogram *h, double percent);
 
+/* Adds all values of another histogram. */
+void fxt_histogram_add_all(struct fxt_histogram *h, const struct fxt_histogram *other);
+
+/* Buckets are numbered in the order of their values. The first function returns how many values a bucket has;
+ * only valid after fxt_histogram_add_all() has added to the histogram. The second returns the middle of a
+ * bucket, which is what percentiles are told by. */
+enum { FXT_HISTOGRAM_BUCKETS = FXT_HISTOGRAM_STEPS * FXT_HISTOGRAM_OCTAVES };
+uint64_t fxt_histogram_in_bucket(const struct fxt_histogram *h, unsigned bucket);
+uint64_t fxt_histogram_bucket_middle(unsigned bucket);
+
 void fxt_histogram_free(struct fxt_histogram *h);
 
 #endif

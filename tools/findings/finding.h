@@ -104,6 +104,12 @@ void fxt_findings_json_report(const struct fxt_findings *f, const struct fxt_rep
 /* Writes a page with the findings and all that happened: tools/page/page.h. It has at most so many slices. */
 void fxt_findings_page(const struct fxt_findings *f, const struct fxt_report *report, const char *title,
 		       size_t most_slices, FILE *out);
+/* Makes the report and the findings of a trace, and has `use` read them. Processes that had one number in
+ * turn are told apart. Lines of source are looked up whatever the options say. Returns false after a message
+ * if the trace cannot be opened. */
+typedef void fxt_findings_use(const struct fxt_findings *f, const struct fxt_report *report, void *context);
+bool fxt_findings_of_trace(const char *path, const struct fxt_report_options *options, fxt_findings_use *use,
+			   void *context);
 /* Returns the first finding of a trace, "F1 held across a wait: ...", if it is a fault or `also_note`; or
  * NULL. */
 char *fxt_findings_first(const char *path, bool also_note);

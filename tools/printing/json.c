@@ -197,6 +197,12 @@ void fxt_json_u64(struct fxt_json *j, const char *key, uint64_t value)
 	put_unsigned(j->out, value);
 }
 
+void fxt_json_real(struct fxt_json *j, const char *key, double value)
+{
+	begin(j, key);
+	put_value(j->out, isfinite(value) ? json_real(value) : json_null());
+}
+
 void fxt_json_text(struct fxt_json *j, const char *key, const struct fxt_text *t)
 {
 	begin(j, key);

@@ -66,6 +66,8 @@ void fxt_json_bool(struct fxt_json *j, const char *key, bool value);
 void fxt_json_i64(struct fxt_json *j, const char *key, int64_t value);
 /* Many readers' integers are signed, so a value beyond INT64_MAX is written as a real. */
 void fxt_json_u64(struct fxt_json *j, const char *key, uint64_t value);
+/* A value that is infinite or none is written as null. */
+void fxt_json_real(struct fxt_json *j, const char *key, double value);
 void fxt_json_text(struct fxt_json *j, const char *key, const struct fxt_text *t);
 /* Writes null where the text is NULL. */
 void fxt_json_string(struct fxt_json *j, const char *key, const char *text);

@@ -46,6 +46,7 @@
 #include "tools/callers/heap_askers.h"
 #include "tools/callers/makers.h"
 #include "tools/callers/most_by.h"
+#include "tools/callers/stack_durations.h"
 #include "tools/callers/stack_sums.h"
 #include "tools/callers/who.h"
 #include "tools/printing/handle.h"
@@ -73,6 +74,7 @@ struct fxt_report_options {
 	const char *wrappers; /* globs of functions that are never to blame; NULL: none but those known */
 	struct fxt_frame_names *source;         /* finds the lines of functions; NULL: none are looked up */
 	const struct fxt_wait_listener *listener;       /* is told of each wait; NULL: nobody is */
+	bool keeps_durations;           /* of calls by their stacks: stack_durations.h */
 };
 
 /* -- Calls (report_calls.c) ----------------------------------------------------------------------- */
@@ -453,6 +455,7 @@ struct fxt_report {
 	struct fxt_closes_in_use closes;
 	struct fxt_failures failures;
 	struct fxt_stack_sums call_stacks;      /* of calls with a stack: times by fxt_call_key() */
+	struct fxt_stack_durations stack_durations;     /* of the same calls, if the options ask for it */
 	struct fxt_stack_sums wait_stacks;      /* of waits with a stack: times by pid */
 	struct fxt_files files;
 	struct fxt_log_lines log;

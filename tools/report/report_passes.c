@@ -239,6 +239,9 @@ void fxt_duration_take(struct fxt_report *report, const struct fxt_record *rec,
 	fxt_calls_add(&report->calls, facts->call - 1, duration_ns);
 	if (facts->has_stack)
 		stack = fxt_call_stack_of(&report->who->stacks, rec);
+	if (report->options.keeps_durations)
+		fxt_stack_durations_add(&report->stack_durations, fxt_symbol(report->r, &rec->category),
+					fxt_symbol(report->r, &rec->name), stack, duration_ns);
 	if (stack != FXT_NO_FRAME) {
 		if (!did_not_wait(report, rec, facts))
 			fxt_thread_waits_take(&report->thread_waits, report->r, rec, role, stack,

@@ -362,6 +362,7 @@ void fxt_report_free(struct fxt_report *report)
 	fxt_closes_free(&report->closes);
 	fxt_failures_free(&report->failures);
 	fxt_stack_sums_free(&report->call_stacks);
+	fxt_stack_durations_free(&report->stack_durations);
 	fxt_stack_sums_free(&report->wait_stacks);
 	fxt_who_free(report->who);
 	free(report->who);

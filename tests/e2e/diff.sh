@@ -1,0 +1,106 @@
+#!/bin/bash
+# fxt diff: two versions of a program differ in one known thing, of ten kinds, by an amount that is drawn.
+# That thing has to be on top of what is said to have changed. Of pairs of runs of one version nothing is.
+# shellcheck source=lib.sh
+. "${abs_top_srcdir:?}/tests/e2e/lib.sh"
+need python3
+
+mkdir data
+for name in settings users rules extra; do
+	head -c 100000 /dev/zero >data/$name
+done
+
+# record NAME AMOUNT...: leaves NAME.fxt.
+record()
+{
+	"$FXT" record -q -o "$1.fxt" -- "$apps/amounts" "$PWD/data" "${@:2}" >/dev/null ||
+		fail "$1: exit status $?"
+	count trace
+}
+
+# changed TRACE...: prints what fxt diff says to have changed, the most costly first: kind, name and figure.
+changed()
+{
+	fxt diff --json "$@" | python3 -c 'import json, sys
+for thing in json.load(sys.stdin)["differences"]:
+    if thing["verdict"] == "changed":
+        print(thing["kind"], thing["name"], thing["most"], sep="\t")'
+}
+
+# on_top WHAT PATTERN FILE: the first line of the file fits.
+on_top()
+{
+	count comparison
+	head -n 1 "$3" | tr '\t' ' ' | grep -qE "^($2)" ||
+		fail "$1: on top is $(head -n 3 "$3" | tr '\t\n' ' ;'), and not $2"
+}
+
+# Numbers and sizes are the same in each run, so that one run a side tells them.
+more=$((3 + $(random_below 20)))
+declare -A argument=(
+	[leak]=leaks=$((more * 30)) [reads]=reads=$((40 + more)) [blocks]=blocks=$((200 + 100 * more))
+	[fails]=fails=$more [helpers]=helpers=$((1 + more % 5)) [files]=files=2)
+declare -A top=(
+	[leak]='(heap remember|program amounts) left' [reads]='(call read|file .*/data/settings) '
+	[blocks]='(call (malloc|free)|program amounts|heap parse) ' [fails]='failure open: ENOENT count'
+	[helpers]='(made thread by start_helpers|run threads|call pthread_(create|join)) count'
+	[files]='file .*/data/users ')
+base=8
+for ((i = 1; i <= base; i++)); do
+	record "base$i"
+done
+for kind in "${!argument[@]}"; do
+	record "$kind" "${argument[$kind]}"
+	valid "$kind.fxt"
+	one=$((1 + $(random_below base)))
+	changed "base$one.fxt" "$kind.fxt" >found
+	on_top "$kind" "${top[$kind]}" found
+	# Seen from the other side the same has changed.
+	changed "$kind.fxt" "base$one.fxt" >back
+	same "$kind, the other way" found back
+done
+
+# Ten pairs of one version.
+for ((i = 0; i < 10; i++)); do
+	one=$((1 + $(random_below base))) other=$((1 + $(random_below base)))
+	while test $one = $other; do
+		other=$((1 + $(random_below base)))
+	done
+	changed "base$one.fxt" "base$other.fxt" >found
+	is "base$one and base$other" "" "$(cat found)"
+done
+fxt diff base1.fxt base2.fxt >found
+grep -q '^Nothing is known to have changed\.$' found || fail "two runs of one version: $(head -n 5 found)"
+grep -q 'with so few runs nothing says' found || fail "one run a side has no p: $(head -n 5 found)"
+
+# Times take several runs. Those of all versions take turns, so that what else the machine does is in all.
+slow=$((40 + $(random_below 40)))
+declare -A slower=(
+	[lock]=hold_ms=$slow [sleep]=sleep_ms=$((5 * slow)) [hot]=work_ms=$((5 * slow)) [peer]=peer_ms=$slow)
+declare -A longest=(
+	[lock]='(wait (mutex table|barrier both)|call pthread_(mutex_lock|barrier_wait)|.* rebuild) '
+	[sleep]='(call nanosleep|category time) time' [hot]="function compute cpu"
+	[peer]='(call (recv|nanosleep)|file socketpair|finding .*ask_peer) time')
+runs=7
+for ((i = 1; i <= runs; i++)); do
+	record "usual$i" rounds=5
+	for kind in "${!slower[@]}"; do
+		record "$kind$i" rounds=5 "${slower[$kind]}"
+	done
+done
+for kind in "${!slower[@]}"; do
+	changed usual?.fxt vs "$kind"?.fxt >found
+	on_top "$kind" "${longest[$kind]}" found
+	fxt diff usual?.fxt vs "$kind"?.fxt >text
+	grep -qE '^B took .*: more than the runs. own noise \(p 0\.0' text || fail "$kind: $(sed -n 3p text)"
+done
+
+# What it is not asked.
+for arguments in base1.fxt 'base1.fxt base2.fxt base3.fxt' 'vs base1.fxt' 'base1.fxt vs' \
+	'base1.fxt vs base2.fxt vs base3.fxt'; do
+	# shellcheck disable=SC2086
+	"$FXT" diff $arguments >out 2>err
+	is "$arguments" 2 $?
+done
+"$FXT" diff base1.fxt nowhere.fxt >out 2>err
+is "a trace that is not there" 1 $?
