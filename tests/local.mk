@@ -770,7 +770,15 @@ endif
 
 .PHONY: bench
 bench: all $(BENCHES)
-	@$(TEST_EXPORTS) exec python3 $(srcdir)/tests/bench/run $(abs_top_builddir) $(BENCH_REPEATS)
+	@$(TEST_EXPORTS) python3 $(srcdir)/tests/bench/run $(abs_top_builddir) $(BENCH_REPEATS) && \
+	exec python3 $(srcdir)/tests/bench/whole $(abs_top_builddir) $(BENCH_REPEATS)
+
+# What short programs and calls cost with all that runs beside them, alone.
+BENCH_FILES += tests/bench/whole
+
+.PHONY: bench-whole
+bench-whole: all $(BENCHES)
+	@$(TEST_EXPORTS) exec python3 $(srcdir)/tests/bench/whole $(abs_top_builddir) $(BENCH_REPEATS)
 
 # How fast large traces are read. It needs no floor, so it has a target of its own.
 BENCH_FILES += tests/bench/readers tests/bench/reader_load.c

@@ -4,13 +4,14 @@
  *
  * Each thread has its own mutex, blocks and pipe, so the cost of a call is measured, whatever else the
  * machine does. With `contended` all threads share a mutex and a number, so the cost of contention is
- * measured: there it is the time that passes.
+ * measured: there it is the time that passes. With `turns` two threads wake each other by a condition.
  */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,7 +24,7 @@ void in_library(void);
 struct job {
 	_Alignas(128) void (*round)(struct job *job);
 	long rounds;
-	int fd;
+	int number, fd, zero;
 	double ns;
 	int ends[2];
 	pthread_mutex_t mutex;
@@ -34,7 +35,8 @@ struct job {
 static _Alignas(128) struct {
 	pthread_mutex_t mutex;
 	long number;
-} shared = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+	pthread_cond_t changed;
+} shared = {.mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 static double now_ns(clockid_t clock)
 {
@@ -92,6 +94,50 @@ static void round_pipe(struct job *job)
 		abort();
 }
 
+/* The number of the shared part is that of the thread whose turn it is. */
+static void round_turns(struct job *job)
+{
+	pthread_mutex_lock(&shared.mutex);
+	while (shared.number != job->number)
+		pthread_cond_wait(&shared.changed, &shared.mutex);
+	shared.number = !job->number;
+	pthread_cond_signal(&shared.changed);
+	pthread_mutex_unlock(&shared.mutex);
+}
+
+static void round_zero(struct job *job)
+{
+	char bytes[64];
+
+	if (read(job->zero, bytes, sizeof(bytes)) != sizeof(bytes))
+		abort();
+}
+
+static void round_fork(struct job *job)
+{
+	pid_t child = fork();
+
+	(void)job;
+	if (!child)
+		_exit(0);
+	if (child < 0 || waitpid(child, NULL, 0) != child)
+		abort();
+}
+
+static void *nothing(void *arg)
+{
+	return arg;
+}
+
+static void round_thread(struct job *job)
+{
+	pthread_t thread;
+
+	(void)job;
+	if (pthread_create(&thread, NULL, nothing, NULL) || pthread_join(thread, NULL))
+		abort();
+}
+
 static void round_write(struct job *job)
 {
 	if (write(job->fd, "x", 1) != 1)
@@ -146,7 +192,8 @@ int main(int argc, char **argv)
 		void (*round)(struct job *job);
 	} names[] = {{"malloc", round_malloc}, {"deep", round_deep}, {"lock", round_lock},
 		     {"write", round_write}, {"contended", round_contended}, {"pipe", round_pipe},
-		     {"function", round_function},
+		     {"function", round_function}, {"turns", round_turns}, {"zero", round_zero},
+		     {"fork", round_fork}, {"thread", round_thread},
 		     {"profiled", round_profiled}, {"patched", round_patched}, {"library", round_library}};
 	struct job jobs[16] = {0};
 	pthread_t threads[16];
@@ -166,7 +213,9 @@ int main(int argc, char **argv)
 			return 2;
 		jobs[i].rounds = atol(argv[3]);
 		jobs[i].clock = jobs[i].round == round_contended ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID;
+		jobs[i].number = i;
 		jobs[i].fd = open("/dev/null", O_WRONLY);
+		jobs[i].zero = open("/dev/zero", O_RDONLY);
 		if (pipe(jobs[i].ends))
 			return 1;
 		jobs[i].start = &start;

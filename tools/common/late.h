@@ -8,7 +8,8 @@
  *	#define dwfl_begin FXT_LATE(&fxt_libdw, dwfl_begin)
  *
  * So the code is written as if the library was linked. A function that has no such line is not found when fxt
- * is linked. Any thread may call such a function, if fxt_late_open() has returned true before.
+ * is linked. Any thread may call all of this; a function of the library if fxt_late_open() has returned true
+ * before.
  */
 #ifndef FXT_TOOLS_LATE_H
 #define FXT_TOOLS_LATE_H
@@ -21,7 +22,7 @@ struct fxt_late_library {
 	void *handle;                   /* NULL: it is not installed, or nobody has opened it yet */
 };
 
-/* Opens the library, if nobody has done so. Returns whether it is there. One thread at a time calls this. */
+/* Opens the library, if nobody has done so. Returns whether it is there. */
 bool fxt_late_open(struct fxt_late_library *library);
 
 /* Returns the function. Ends the program with a message if the library does not have it, or is not open. */
@@ -30,9 +31,12 @@ void *fxt_late_find(const struct fxt_late_library *library, const char *function
 #define FXT_LATE(library, function)                                                                 \
 	(*__extension__({                                                                           \
 		static __typeof__(function) *late;                                                  \
-		if (!late)                                                                          \
-			late = (__typeof__(function) *)fxt_late_find((library), #function);         \
-		late;                                                                               \
+		__typeof__(function) *at = __atomic_load_n(&late, __ATOMIC_RELAXED);                \
+		if (!at) {                                                                          \
+			at = (__typeof__(function) *)fxt_late_find((library), #function);           \
+			__atomic_store_n(&late, at, __ATOMIC_RELAXED);                              \
+		}                                                                                   \
+		at;                                                                                 \
 	}))
 
 #endif

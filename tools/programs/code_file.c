@@ -102,21 +102,26 @@ static int find_debuginfo(Dwfl_Module *module, void **userdata, const char *name
 
 static char *debug_path;
 
-/* Returns how libdwfl finds files, or NULL if there is no libdwfl. */
-static const Dwfl_Callbacks *callbacks(void)
+/* These are functions of ours because those of the library have no address yet. */
+static int find_elf(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base, char **file,
+		    Elf **elf)
 {
-	static Dwfl_Callbacks all;
-
-	if (!fxt_late_open(&fxt_libdw))
-		return NULL;
-	all = (Dwfl_Callbacks){
-		.find_elf = dwfl_build_id_find_elf,
-		.find_debuginfo = find_debuginfo,
-		.section_address = dwfl_offline_section_address,
-		.debuginfo_path = &debug_path,
-	};
-	return &all;
+	return dwfl_build_id_find_elf(module, userdata, name, base, file, elf);
 }
+
+static int section_address(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
+			   const char *section, GElf_Word number, const GElf_Shdr *header,
+			   Dwarf_Addr *address)
+{
+	return dwfl_offline_section_address(module, userdata, name, base, section, number, header, address);
+}
+
+static const Dwfl_Callbacks callbacks = {
+	.find_elf = find_elf,
+	.find_debuginfo = find_debuginfo,
+	.section_address = section_address,
+	.debuginfo_path = &debug_path,
+};
 
 /* Opens the file at the path, if it is the one that is wanted. */
 static int open_itself(const struct fxt_code_wish *wish)
@@ -237,15 +242,14 @@ static void read_functions(struct fxt_code_file *f)
 
 struct fxt_code_file *fxt_code_file_open(const struct fxt_code_wish *wish)
 {
-	const Dwfl_Callbacks *how = callbacks();
 	struct fxt_code_file *f;
 	void **userdata;
 
-	if (!how)
+	if (!fxt_late_open(&fxt_libdw))
 		return NULL;
 	f = fxt_alloc(1, sizeof(*f));
 	f->path = fxt_strdup(wish->path);
-	f->dwfl = dwfl_begin(how);
+	f->dwfl = dwfl_begin(&callbacks);
 	if (f->dwfl) {
 		dwfl_report_begin(f->dwfl);
 		f->module = report(f->dwfl, wish);
