@@ -57,6 +57,18 @@ traced parts sh -c 'true; ls >/dev/null'
 "$FXT" convert -q --to=csv -o parts.csv parts || fail "a directory of parts: exit status $?"
 between "lines of the parts" 10 100000 "$(wc -l <parts.csv)"
 
+# Memory does not grow with the number of events: of these limits each would have 21 bytes, or 280 where lines
+# of source are looked up, which takes 40 MiB.
+"$FXT" record -q -o many.fxt -- "$apps/count_calls" locks 2 $((60000 + $(random_below 20000))) >out 2>&1
+for form in $sqlite json csv ndjson; do
+	mebibytes=5
+	test $form = sqlite && mebibytes=64
+	(ulimit -d $((mebibytes * 1024)) && exec "$FXT" convert -q --to=$form -o many.$form many.fxt) \
+		2>said ||
+		fail "$form of many events in $mebibytes MiB: $(cat said)"
+	count comparison
+done
+
 # -- Stacks --------------------------------------------------------------------------------------------
 
 FXT_HEAP_SAMPLE_BYTES=16 "$FXT" record -q -c '#default,malloc' -o stacks.fxt -- "$apps/chain" 20 >out 2>&1
