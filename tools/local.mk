@@ -705,6 +705,7 @@ TOOLS_TESTS = \
 	tests/check_elf \
 	tests/check_figures \
 	tests/check_findings \
+	tests/check_fuzz \
 	tests/check_held \
 	tests/check_stuck \
 	tests/check_timeouts \
@@ -787,6 +788,12 @@ tests_check_findings_SOURCES = tests/check_findings.c $(TRACE_MAKER)
 tests_check_findings_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_findings_CFLAGS = $(TOOLS_TESTS_CFLAGS)
 tests_check_findings_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_fuzz_SOURCES = tests/check_fuzz.c tests/fuzz/fuzz_reader.c tests/apps/random.h \
+	tests/apps/unseen.h $(TRACE_MAKER)
+tests_check_fuzz_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_fuzz_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_fuzz_LDADD = $(TOOLS_TESTS_LIBS)
+
 tests_check_held_SOURCES = tests/check_held.c tests/apps/random.h tests/apps/unseen.h $(TRACE_MAKER)
 tests_check_held_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_held_CFLAGS = $(TOOLS_TESTS_CFLAGS)

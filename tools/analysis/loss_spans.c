@@ -165,7 +165,7 @@ const struct fxt_loss_span *fxt_loss_spans_of(const struct fxt_loss_spans *s, ui
 		first++;
 	for (*count = 0; first + *count < s->count && s->list[first + *count].pid == pid; ++*count)
 		;
-	return s->list + first;
+	return s->count ? s->list + first : NULL;
 }
 
 void fxt_loss_spans_free(struct fxt_loss_spans *s)

@@ -23,18 +23,20 @@ extern int fxt_out_of_memory_status;
 /* Returns zeroed memory for `count` elements. Ends the program with a message if there is no memory. */
 void *fxt_alloc(size_t count, size_t element_bytes);
 
-/* Makes room for `needed` elements in an array that grows by doubling, and returns its new address. The added
- * elements are not zeroed. Ends the program with a message if there is no memory. */
-void *fxt_grow_array(void *array, size_t *capacity, size_t needed, size_t element_bytes);
-static inline void *fxt_grow(void *array, size_t *capacity, size_t needed, size_t element_bytes)
+/* Makes room for `needed` elements in an array that grows by doubling, and returns its new address, which has
+ * to be kept. The added elements are not zeroed. Ends the program with a message if there is no memory. */
+void *fxt_grow_array(void *array, size_t *capacity, size_t needed, size_t element_bytes)
+	__attribute__((warn_unused_result));
+static inline __attribute__((warn_unused_result))
+void *fxt_grow(void *array, size_t *capacity, size_t needed, size_t element_bytes)
 {
 	return needed <= *capacity ? array : fxt_grow_array(array, capacity, needed, element_bytes);
 }
 
 /* Makes an array that grows by doubling have an element at `index`, and returns the array's address. Elements
  * that it adds are zeroed. */
-static inline void *fxt_reach(void *array, size_t *capacity, size_t *count, size_t index,
-			      size_t element_bytes)
+static inline __attribute__((warn_unused_result))
+void *fxt_reach(void *array, size_t *capacity, size_t *count, size_t index, size_t element_bytes)
 {
 	if (index < *count)
 		return array;

@@ -32,6 +32,8 @@ void fxt_column_signed(struct fxt_column *c, int64_t value)
 
 void fxt_column_bytes(struct fxt_column *c, const void *bytes, size_t count)
 {
+	if (!count)
+		return;
 	reserve(c, count);
 	memcpy(c->bytes + c->count, bytes, count);
 	c->count += count;

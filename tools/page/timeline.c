@@ -453,8 +453,9 @@ void fxt_timeline_read(struct fxt_timeline *t, struct fxt_reader *r, size_t most
 	*t = (struct fxt_timeline){.r = r, .first_ns = UINT64_MAX, .most_slices = most};
 	t->is_whole = fxt_visit(r, &visitor);
 	if (t->provider_count < r->provider_count)
-		fxt_reach(t->provider_last_ns, &t->provider_capacity, &t->provider_count, r->provider_count,
-			  sizeof(*t->provider_last_ns));
+		t->provider_last_ns = fxt_reach(t->provider_last_ns, &t->provider_capacity,
+						&t->provider_count, r->provider_count,
+						sizeof(*t->provider_last_ns));
 	end_open_calls(t);
 	for (size_t i = 0; i < t->track_count; i++)
 		finish_track(t, &t->tracks[i]);
