@@ -128,6 +128,7 @@ START_TEST(late_thread)
 	struct fxt_chunk chunk, held;
 	struct fxt_lane lane = {0};
 	unsigned i, count;
+	uint32_t turn;
 
 	random_seed(0);
 	memset(marks, 0, sizeof(marks));
@@ -153,6 +154,10 @@ START_TEST(late_thread)
 		ck_assert_int_eq(fxt_storage_failure(&buffer.storage), 0);
 		ck_assert_int_ne(ops->failure(&buffer.storage), -EPIPE);
 	}
+	/* The chunk that was held is left in its turn. */
+	turn = atomic_load(&buffer.states[held.number]) >> 8;
+	ops->finish(&buffer.storage, held.number, 1, 1);
+	ck_assert_uint_eq(atomic_load(&buffer.states[held.number]), turn << 8 | FXT_MANAGED_LEFT);
 	find_in_file();
 	for (i = 0; i < count; i++)
 		ck_assert_uint_eq(marks[0].found[i], 1);
