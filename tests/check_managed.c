@@ -258,6 +258,8 @@ START_TEST(passes)
 		 * not before: other processes may need it. */
 		may_want = may_want || number < 0 || play.early > usable();
 		EXPECT(may_want || !atomic_load(&buffer.header->wanted_chunks));
+		/* The manager lives, and may yet save something. */
+		EXPECT(number >= 0 || fxt_storage_failure(&buffer.storage) == -EAGAIN);
 		EXPECT(atomic_load(&buffer.storage.plenty) == play.plenty);
 		if (number >= 0) {
 			EXPECT(chunk.number == (unsigned)number);
