@@ -15,6 +15,8 @@ enum {
 	FIRST_EARLY = FXT_MANAGED_LEAST_CHUNKS, /* a pass may end after so many chunks at first, */
 	UNSEEN = 32,                    /* what a process that does not wait may use at first */
 	MOST_EARLY = 32,                /* and after so many later: buffer_managed.c */
+	QUICK_NS = 20 * 1000 * 1000,
+	SLOW_NS = 1000 * 1000 * 1000,
 };
 
 /* The assertions of Check write something each time. */
@@ -143,6 +145,7 @@ static struct {
 	unsigned asked, answered;       /* requests to save a half */
 	unsigned early;                 /* the least length of a pass */
 	unsigned plenty;                /* so many free chunks are plenty */
+	uint64_t now_ns, pass_ns;       /* the time, and when the pass began */
 	unsigned granted;               /* chunks of each half that the manager has granted; 0: all */
 	bool *busy;                     /* the chunks that are not free */
 } play;
@@ -183,13 +186,19 @@ static unsigned usable(void)
 	return granted < half ? granted : half;
 }
 
-/* The provider begins the next pass. All passes take no time, so each is followed by a longer one. */
+/* The provider begins the next pass. A quick one is followed by a longer one, and a slow one by one of the
+ * first length. */
 static void expect_pass(void)
 {
+	uint64_t took_ns = play.now_ns - play.pass_ns;
+
+	play.pass_ns = play.now_ns;
 	play.plenty = usable() / 2 < MOST_EARLY ? usable() / 2 : MOST_EARLY;
 	play.pass++, play.asked++, play.at = 0;
-	if (play.early < MOST_EARLY)
+	if (took_ns < QUICK_NS && play.early < MOST_EARLY)
 		play.early *= 2;
+	else if (took_ns > SLOW_NS)
+		play.early = FIRST_EARLY;
 }
 
 /* Returns the number of the chunk that the provider takes next, or -1 if it finds none. */
@@ -216,6 +225,7 @@ static int expected(void)
  * as late as it likes, and never gives back some of the chunks. */
 START_TEST(passes)
 {
+	static const uint64_t pauses_ns[] = {0, QUICK_NS - 1, QUICK_NS, SLOW_NS - 1, SLOW_NS, SLOW_NS + 1};
 	unsigned i, late, kept, found = 0;
 	bool may_want = false;
 
@@ -223,6 +233,7 @@ START_TEST(passes)
 	make_buffer(FXT_STREAMING, (1 + random_below(24)) * FXT_BUFFER_MIN_BYTES);
 	play.pass = play.at = play.asked = play.answered = 0;
 	play.plenty = atomic_load(&buffer.storage.plenty);
+	play.now_ns = play.pass_ns = 0;
 	play.early = FIRST_EARLY;
 	/* Some managers grant nothing, and thereby all. */
 	play.granted = random_below(3) ? FIRST + (unsigned)random_below(buffer.limit / 2) : 0;
@@ -232,13 +243,23 @@ START_TEST(passes)
 	kept = 2 + (unsigned)random_below(40);
 	for (i = 0; i < 20000; i++) {
 		struct fxt_chunk chunk;
-		int number = expected();
+		int number;
 
-		EXPECT(fxt_storage_take(&buffer.storage, 0, &chunk) == (number >= 0));
+		/* Passes take no time, or as long as it needs to be no quick one, or a slow one. */
+		if (random_below(8) == 0) {
+			uint64_t then_ns = play.pass_ns + pauses_ns[random_below(6)];
+
+			play.now_ns = then_ns > play.now_ns ? then_ns : play.now_ns;
+		}
+		fxt_buffer_hear(&buffer, UINT64_MAX);
+		number = expected();
+		EXPECT(fxt_storage_take(&buffer.storage, play.now_ns, &chunk) == (number >= 0));
 		/* It asks for more memory if it finds no chunk, or if a pass has more than it may use, and
 		 * not before: other processes may need it. */
 		may_want = may_want || number < 0 || play.early > usable();
 		EXPECT(may_want || !atomic_load(&buffer.header->wanted_chunks));
+		/* The manager lives, and may yet save something. */
+		EXPECT(number >= 0 || fxt_storage_failure(&buffer.storage) == -EAGAIN);
 		EXPECT(atomic_load(&buffer.storage.plenty) == play.plenty);
 		if (number >= 0) {
 			EXPECT(chunk.number == (unsigned)number);
@@ -251,7 +272,7 @@ START_TEST(passes)
 		if (random_below(30) == 0) {
 			bool is_near = play.at + 1 >= usable() || play.at >= play.early;
 
-			fxt_managed_before_vfork(&buffer, 0);
+			fxt_managed_before_vfork(&buffer, play.now_ns);
 			if (is_near && play.answered == play.asked)
 				expect_pass();
 			may_want = may_want || is_near || play.early > usable();
@@ -294,6 +315,9 @@ START_TEST(once_or_in_turn)
 			ck_assert_uint_lt(fxt_storage_none_before(&buffer.storage), FXT_NEVER);
 			continue;
 		}
+		/* A chunk of a ring comes back some time, whatever was refused before. */
+		atomic_store(&buffer.retry_ns, 1000);
+		ck_assert_uint_eq(fxt_storage_none_before(&buffer.storage), 0);
 		ck_assert(fxt_storage_take(&buffer.storage, 0, &chunk));
 		ck_assert_uint_eq(chunk.number, i % count);
 		ck_assert_uint_eq(chunk.overwritten, i % count + 1);

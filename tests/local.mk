@@ -18,6 +18,7 @@ UNIT_TESTS = \
 	tests/check_filter \
 	tests/check_labels \
 	tests/check_leave \
+	tests/check_left \
 	tests/check_managed \
 	tests/check_mappings \
 	tests/check_module \
@@ -61,7 +62,8 @@ tests_check_child_LDFLAGS = -pthread $(TABLES_LDFLAGS)
 tests_check_child_LDADD = $(CHECK_LIBS)
 EXTRA_DIST += tests/child.table
 MANAGED_FIXTURE = tests/managed_fixture.h tests/apps/random.h tests/apps/unseen.h tests/suite.h
-tests_check_leave_SOURCES = tests/check_leave.c $(MANAGED_FIXTURE)
+tests_check_leave_SOURCES = tests/check_leave.c tests/leave_fixture.h $(MANAGED_FIXTURE)
+tests_check_left_SOURCES = tests/check_left.c tests/leave_fixture.h $(MANAGED_FIXTURE)
 tests_check_managed_SOURCES = tests/check_managed.c $(MANAGED_FIXTURE)
 tests_check_mappings_SOURCES = tests/check_mappings.c agent/objects/mappings.c tests/apps/random.h \
 	tests/apps/unseen.h
