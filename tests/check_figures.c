@@ -359,6 +359,26 @@ START_TEST(what_is_not_told_is_unknown)
 }
 END_TEST
 
+/* A call that has not returned is the longest if it took longer than all that have. */
+START_TEST(an_open_call_may_be_the_longest)
+{
+	random_seed(4);
+	for (unsigned round = 0; round < 50; round++) {
+		uint64_t finished = 5000 + random_below(100000), open = 5000 + random_below(100000);
+		uint64_t later = 1000000 + open;
+
+		begin_trace();
+		call(1, "io", "read", 10, 10 + finished);
+		event(BEGIN, 1, "io", "read", 1000000, 0, NO_ARGS);
+		call(2, "io", "write", 20, later);
+		make();
+		expect("max(read)", open > finished ? open : finished);
+		expect("count(read)", 1);
+		end();
+	}
+}
+END_TEST
+
 /* -- Limits ---------------------------------------------------------------------------------------- */
 
 static bool holds(enum fxt_comparison comparison, uint64_t x, uint64_t v)
@@ -504,6 +524,7 @@ int main(void)
 	tcase_add_test(figures, calls_are_as_drawn);
 	tcase_add_test(figures, sums_are_those_of_the_trace);
 	tcase_add_test(figures, what_is_not_told_is_unknown);
+	tcase_add_test(figures, an_open_call_may_be_the_longest);
 	tcase_add_test(limits, verdicts_are_those_of_all_values);
 	tcase_add_test(limits, limits_are_read_as_written);
 	tcase_add_test(limits, the_page_has_the_table);

@@ -73,6 +73,26 @@ fxt diff base1.fxt base2.fxt >found
 grep -q '^Nothing is known to have changed\.$' found || fail "two runs of one version: $(head -n 5 found)"
 grep -q 'with so few runs nothing says' found || fail "one run a side has no p: $(head -n 5 found)"
 
+# A directory of parts is a run as well. It has no samples of the kernel.
+mkdir parts
+traced parts "$apps/amounts" "$PWD/data" >/dev/null
+changed base1.fxt parts >found
+is "the same, in parts" "" "$(cat found)"
+grep -q '^B has no samples of processor time' <<<"$(fxt diff base1.fxt parts)" || fail "parts have samples"
+
+# Where one side has not recorded a category, that is one line, and its calls are none.
+"$FXT" record -q -c malloc -o few.fxt -- "$apps/amounts" "$PWD/data" >/dev/null
+changed base1.fxt few.fxt | sort >found
+printf 'category\t%s\tcount\n' io net pthread time | sort >expected
+same "categories of one side" expected found
+
+# A run that does twice as much is the same for each piece of it.
+record twice rounds=20
+changed base1.fxt twice.fxt >found
+is "twice as many rounds" 1 "$(grep -c 'call.pthread_barrier_wait' found)"
+changed --per=pthread_barrier_wait base1.fxt twice.fxt >found
+is "the calls that others are divided by" 0 "$(grep -c 'call.pthread_barrier_wait' found)"
+
 # Times take several runs. Those of all versions take turns, so that what else the machine does is in all.
 slow=$((40 + $(random_below 40)))
 declare -A slower=(

@@ -11,7 +11,9 @@
 
 #include "tools/analysis/categories.h"
 #include "tools/check/check.h"
+#include "tools/diff/diff.h"
 #include "tools/dump/dump.h"
+#include "tools/figures/figures.h"
 #include "tools/findings/finding.h"
 #include "tools/join/merge.h"
 #include "tools/narrow/cut.h"
@@ -50,6 +52,44 @@ static void check(const uint8_t *data, size_t size, struct fxt_check_options opt
 	fxt_reader_free(&r);
 }
 
+/* Finds all figures that limits may be about: of any call, by any function. */
+static void figures(const struct fxt_report *p, const struct fxt_findings *findings)
+{
+	const struct fxt_known known = {.report = p, .findings = findings};
+
+	for (const struct fxt_quantity *q = fxt_quantities; q->name; q++) {
+		struct fxt_asked asked = {.quantity = q, .of = q->needs_of ? (char[]){"*"} : NULL};
+		struct fxt_figure x;
+
+		fxt_figure_find(&x, &asked, &known);
+		fxt_figure_free(&x);
+		if (!q->has_by)
+			continue;
+		asked.how = FXT_BY_ANY_CALLER;
+		asked.by = (char[]){"*"};
+		fxt_figure_find(&x, &asked, &known);
+		fxt_figure_free(&x);
+	}
+}
+
+/* Compares a run with itself. */
+static void diff(const struct fxt_report *p, const struct fxt_findings *findings)
+{
+	struct fxt_diff d = {.run_count = 2, .a_count = 1, .runs = calloc(2, sizeof(*d.runs))};
+
+	if (!d.runs)
+		return;
+	d.runs[0].path = d.runs[1].path = "fuzz";
+	fxt_diff_take(&d, 0, findings, p);
+	fxt_diff_take(&d, 1, findings, p);
+	free(fxt_diff_compare(&d));
+	if (d.changed)
+		abort();
+	fxt_diff_print(&d, 10, nowhere());
+	fxt_diff_json(&d, nowhere());
+	fxt_diff_free(&d);
+}
+
 static void report(const uint8_t *data, size_t size, struct fxt_report_options options)
 {
 	struct fxt_reader r;
@@ -64,6 +104,8 @@ static void report(const uint8_t *data, size_t size, struct fxt_report_options o
 	fxt_findings_json_report(&findings, &p, nowhere());
 	free(fxt_findings_explain(&findings, &p, "F1", "fuzz", nowhere()));
 	fxt_findings_page(&findings, &p, "fuzz", 1000, nowhere());
+	figures(&p, &findings);
+	diff(&p, &findings);
 	fxt_findings_free(&findings);
 	fxt_stacks_make(&stacks, &p.processor, &r);
 	fxt_stacks_print_folded(&stacks, nowhere());
@@ -127,7 +169,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	dump(copy, size, (struct fxt_dump_options){.json = true});
 	check(copy, size, (struct fxt_check_options){0});
 	check(copy, size, (struct fxt_check_options){.allow_tail = true, .ring = true, .copy = true});
-	report(copy, size, (struct fxt_report_options){.top = 3});
+	report(copy, size, (struct fxt_report_options){.top = 3, .keeps_durations = true});
 	report(copy, size, (struct fxt_report_options){.top = 10, .categories = "io,malloc"});
 	categories(copy, size);
 	merge(copy, size);

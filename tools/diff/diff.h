@@ -71,6 +71,9 @@ struct fxt_diff_figure {
 	enum fxt_diff_verdict verdict;
 };
 
+/* The category of samples of processor time. They are no calls. */
+#define FXT_DIFF_SAMPLES "sample"
+
 struct fxt_diff_thing;
 struct fxt_diff_hash;
 

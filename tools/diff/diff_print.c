@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "diff.h"
 #include "tools/common/message.h"
@@ -145,6 +146,20 @@ static void print_side(const struct fxt_diff *d, const char *name, size_t from, 
 	fputc('\n', out);
 }
 
+/* Says which side has no samples, if one has not. */
+static void print_samples(const struct fxt_diff *d, FILE *out)
+{
+	for (size_t i = 0; i < d->count; i++) {
+		const struct fxt_diff_thing *t = &d->things[i];
+		const struct fxt_diff_figure *x = &t->figures[FXT_DIFF_COUNT];
+
+		if (t->kind == FXT_DIFF_CATEGORY && strcmp(t->name, FXT_DIFF_SAMPLES) == 0 &&
+		    (x->a == 0) != (x->b == 0))
+			fprintf(out, "%s has no samples of processor time, so functions are not compared.\n",
+				x->a == 0 ? "A" : "B");
+	}
+}
+
 /* Prints how much slower B is, and whether that is more than noise. */
 static void print_time(const struct fxt_diff *d, FILE *out)
 {
@@ -154,7 +169,8 @@ static void print_time(const struct fxt_diff *d, FILE *out)
 	fprintf(out, "B took %s and A %s", b, a);
 	if (d->per)
 		fprintf(out, " a call of %s", d->per);
-	fprintf(out, x->a == x->b ? "" : ", %s", how);
+	if (x->a != x->b)
+		fprintf(out, ", %s", how);
 	if (x->verdict == FXT_DIFF_CHANGED)
 		fprintf(out, ": more than the runs' own noise (p %.2g)\n", x->p);
 	else if (x->verdict == FXT_DIFF_PERHAPS)
@@ -171,6 +187,7 @@ void fxt_diff_print(const struct fxt_diff *d, size_t top, FILE *out)
 	print_side(d, "A", 0, d->a_count, out);
 	print_side(d, "B", d->a_count, d->run_count, out);
 	print_time(d, out);
+	print_samples(d, out);
 	if (!d->changed)
 		fprintf(out, "Nothing%s is known to have changed.\n",
 			fxt_diff_whole(d)->figures[FXT_DIFF_TIME].verdict == FXT_DIFF_CHANGED ? " else" : "");

@@ -180,6 +180,17 @@ static void take_failures(const struct take *t)
 	}
 }
 
+/* Returns whether only calls of category pthread wait for objects of the kind. */
+static bool is_of_threads(const char *kind)
+{
+	static const char *const kinds[] = {"mutex", "rwlock", "spinlock", "cond", "barrier", "join"};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (strcmp(kind, kinds[i]) == 0)
+			return true;
+	return false;
+}
+
 static void take_waits(const struct take *t)
 {
 	for (size_t i = 0; i < t->report->waits.count; i++) {
@@ -189,6 +200,8 @@ static void take_waits(const struct take *t)
 		char *name = stable_name(t, label);
 		uint32_t place = thing(t, FXT_DIFF_WAIT, name);
 
+		if (is_of_threads(wait->kind))
+			set_category(t, place, "pthread");
 		add_noisy(t, place, FXT_DIFF_TIME, (double)wait->total_ns);
 		add_noisy(t, place, FXT_DIFF_COUNT, (double)wait->count);
 		free(name);
@@ -200,12 +213,15 @@ static void take_functions(const struct take *t)
 {
 	const struct fxt_processor_time *p = &t->report->processor;
 
+	/* How many there are is left to chance, but for whether there are any. */
+	add_noisy(t, thing(t, FXT_DIFF_CATEGORY, FXT_DIFF_SAMPLES), FXT_DIFF_COUNT, (double)p->tree.samples);
 	for (size_t i = 0; i < p->tree.function_count; i++) {
 		const struct fxt_tree_function *f = &p->tree.functions[i];
 		char *name = fxt_sampled_function_label(t->report->r, f, SIZE_MAX);
 		uint32_t place = thing(t, FXT_DIFF_FUNCTION, name);
 
 		at(t, place)->handle = fxt_sampled_function_handle(t->report->r, f);
+		set_category(t, place, FXT_DIFF_SAMPLES);
 		add_noisy(t, place, FXT_DIFF_CPU, (double)fxt_samples_ns(p, f->self));
 		free(name);
 	}
@@ -261,7 +277,7 @@ static void take_heap(const struct take *t)
 		set_category(t, place, "malloc");
 		/* The most of several processes, or of threads, depends on which of them come together. */
 		add_noisy(t, place, FXT_DIFF_BYTES_PEAK, (double)heap->peak_bytes);
-		add(t, place, FXT_DIFF_BYTES_LEFT, (double)(heap->in_use_bytes - heap->library_bytes));
+		add(t, place, FXT_DIFF_BYTES_LEFT, (double)fxt_heap_left(heap));
 		add(t, place, FXT_DIFF_BYTES_ASKED, (double)heap->allocated_bytes);
 		free(name);
 	}

@@ -158,7 +158,9 @@ FXT_FIND(leaks)
 
 	(void)asked;
 	for (size_t i = 0; i < heaps->count; i++)
-		blocks += heaps->list[i].live_blocks - heaps->list[i].library_blocks;
+		blocks += heaps->list[i].live_blocks > heaps->list[i].library_blocks
+				  ? heaps->list[i].live_blocks - heaps->list[i].library_blocks
+				  : 0;
 	if (!is_heap_unknown(x, known))
 		fxt_figure_certain(x, blocks);
 }
@@ -216,7 +218,7 @@ FXT_FIND(heap_left)
 		return;
 	}
 	for (size_t i = 0; i < heaps->count; i++)
-		bytes += heaps->list[i].in_use_bytes - heaps->list[i].library_bytes;
+		bytes += fxt_heap_left(&heaps->list[i]);
 	if (!is_heap_unknown(x, known))
 		fxt_figure_certain(x, bytes);
 }

@@ -192,6 +192,12 @@ struct fxt_heaps {
 /* In the place of a block's time: the block is among library_blocks. */
 #define FXT_HEAPS_OF_LIBRARY UINT64_MAX
 
+/* Returns how many bytes are left, without those of the C++ library. */
+static inline uint64_t fxt_heap_left(const struct fxt_process_heap *heap)
+{
+	return heap->in_use_bytes > heap->library_bytes ? heap->in_use_bytes - heap->library_bytes : 0;
+}
+
 /* Returns whether a block in `live` was not forgotten. One that was is there still. */
 static inline bool fxt_heap_knows(const struct fxt_process_heap *heap, const struct fxt_slot *block)
 {
