@@ -271,15 +271,20 @@ def check_sqlite(trace, name):
                 f"FROM {table} x JOIN events b ON b.id = x.begin_event JOIN events e ON e.id = x.end_event"):
             same(f"sqlite, {table}", (f"{kind}-begin", f"{kind}-end", one.split()[1]),
                  (one.split()[0], other.split()[0], other.split()[1]))
-    half, pairs = {}, 0
-    for r in records(trace):
-        if r["type"] in ("flow-begin", "flow-end"):
-            if half.get(r["id"]) not in (None, r["type"]):
-                del half[r["id"]]
-                pairs += 1
-            else:
-                half[r["id"]] = r["type"]
-    same("sqlite, arrows", pairs, db.execute("SELECT count(*) FROM arrows").fetchone()[0])
+    for kind, column in (("flow", "(SELECT count(*) FROM arrows)"),
+                         ("async", "(SELECT count(end_ns) FROM lives)")):
+        half, pairs = {}, 0
+        for r in records(trace):
+            if r["type"] in (kind + "-begin", kind + "-end") and "ended_by" not in r.get("args", {}):
+                if half.get(r["id"]) not in (None, r["type"]):
+                    del half[r["id"]]
+                    pairs += 1
+                else:
+                    half[r["id"]] = r["type"]
+        same(f"sqlite, pairs of {kind}", pairs, db.execute(f"SELECT {column}").fetchone()[0])
+        if kind == "async":
+            same("sqlite, lifetimes without an end", sum(1 for t in half.values() if t == "async-begin"),
+                 db.execute("SELECT count(*) FROM lives WHERE end_ns IS NULL").fetchone()[0])
 
 
 def forms(trace, name):

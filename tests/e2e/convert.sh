@@ -42,6 +42,8 @@ for i in 1 2 3; do
 	python3 "$abs_top_srcdir/tests/e2e/odd.py" $((seed + i)) >odd.fxt || fail "odd.py"
 	converted odd.fxt odd
 done
+python3 "$abs_top_srcdir/tests/e2e/odd.py" "$seed" halves >halves.fxt || fail "odd.py"
+converted halves.fxt halves
 programs=(count_calls count_io count_net count_signals count_threads chain workers parents)
 for i in 1 2; do
 	program=${programs[$(random_below ${#programs[@]})]}

@@ -2,6 +2,7 @@
 
     odd.py SEED >FILE
     odd.py SEED losses >FILE     one of a process that has lost records now and then
+    odd.py SEED halves >FILE     one of arrows and lifetimes whose ends stand before or behind their begins
 """
 import random
 import struct
@@ -36,8 +37,25 @@ def losses(rnd):
     sys.stdout.buffer.write(out)
 
 
+def halves(rnd):
+    """Of some the begin or the end alone is there."""
+    out, halves = bytearray(hostile.HEAD), []
+    out += hostile.thread(1, 7, 7) + hostile.thread(2, 7, 8)
+    out += hostile.string(1, b'agent') + hostile.string(2, b'name')
+    for ident in rnd.sample(range(1, 1 << 16), 400):
+        begin, end = rnd.choice([(5, 7), (8, 10)])
+        halves += [(kind, ident) for kind in rnd.choice([(begin, end)] * 6 + [(begin,), (end,)])]
+    rnd.shuffle(halves)
+    for at, (kind, ident) in enumerate(halves, 1000):
+        out += hostile.event(kind, at, 1, 2, rnd.choice([1, 2]), extra=ident)
+    sys.stdout.buffer.write(out)
+
+
 def main():
     rnd = random.Random(sys.argv[1])
+    if sys.argv[2:] == ['halves']:
+        halves(rnd)
+        return
     if sys.argv[2:] == ['losses']:
         losses(rnd)
         return
