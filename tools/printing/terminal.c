@@ -119,7 +119,9 @@ void fxt_terminal_close(FILE *out)
 	if (out == stdout)
 		return;
 	fclose(out);
-	fwrite(folding.line, 1, folding.bytes, stdout);
+	/* The end of the last line, if that has none. */
+	if (folding.bytes)
+		fwrite(folding.line, 1, folding.bytes, stdout);
 	free(folding.line);
 	folding.line = NULL;
 	folding.bytes = folding.capacity = 0;
