@@ -116,6 +116,27 @@ START_TEST(children_end_by_some_signals)
 }
 END_TEST
 
+/* Of a child that left no name, its parent's is told. */
+START_TEST(a_child_without_a_name_is_its_parents)
+{
+	for (unsigned is_named = 0; is_named < 2; is_named++) {
+		begin_trace();
+		object_name(7, 0, "maker");
+		if (is_named)
+			object_name(70, 0, "named");
+		call(1, "process", "fork", 10 * MS, 20 * MS);
+		event(ASYNC_BEGIN, 1, "process", "child", 20 * MS, 1, ARGS({"pid", UINT, 70}));
+		event(ASYNC_END, 1, "process", "child", 30 * MS, 1,
+		      ARGS({"pid", UINT, 70}, {"signal", UINT, 11}));
+		find();
+		ck_assert_ptr_nonnull(found("ends"));
+		expect_part(found("ends")->what, is_named ? "named 70 was killed by signal 11"
+							  : "process 70 (a child of maker 7) was killed by");
+		end();
+	}
+}
+END_TEST
+
 /* -- Locks ------------------------------------------------------------------------------------------ */
 
 /* A thread waits for a lock, which another one holds. */
@@ -283,6 +304,7 @@ int main(void)
 	tcase_add_test(rules, a_killed_process_is_found);
 	tcase_add_test(rules, a_status_is_found);
 	tcase_add_test(rules, children_end_by_some_signals);
+	tcase_add_test(rules, a_child_without_a_name_is_its_parents);
 	tcase_add_test(rules, a_lock_is_found);
 	tcase_add_test(rules, a_short_wait_is_none);
 	tcase_add_test(whole, what_ends_a_run_comes_first);

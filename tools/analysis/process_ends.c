@@ -43,7 +43,7 @@ static bool take(struct fxt_ends *e, const struct fxt_record *rec, uint64_t pid)
 }
 
 /* Takes the end of a child. Its number may have been another process's before. */
-static void take_reaped(struct fxt_ends *e, const struct fxt_record *rec)
+static void take_reaped(struct fxt_ends *e, const struct fxt_reader *r, const struct fxt_record *rec)
 {
 	uint64_t pid;
 
@@ -53,16 +53,20 @@ static void take_reaped(struct fxt_ends *e, const struct fxt_record *rec)
 	e->reaped = fxt_grow(e->reaped, &e->reaped_capacity, e->reaped_count + 1, sizeof(*e->reaped));
 	e->reaped[e->reaped_count++] = (struct fxt_reaped){pid, fxt_ns(rec->provider, rec->ticks),
 							   fxt_argument_or(rec, "signal", 0),
-							   fxt_argument_or(rec, "status", UINT64_MAX)};
+							   fxt_argument_or(rec, "status", UINT64_MAX),
+							   r->threads[rec->thread].pid};
 }
 
 static void settle_reaped(struct fxt_ends *e, const struct fxt_reader *r)
 {
+	bool fresh;
+
 	for (size_t i = 0; i < e->reaped_count; i++) {
 		const struct fxt_reaped *one = &e->reaped[i];
+		uint64_t pid = fxt_process_at(r, one->pid, one->at_ns);
 
-		note(e, fxt_process_at(r, one->pid, one->at_ns), one->at_ns, one->signal,
-		     one->status);
+		note(e, pid, one->at_ns, one->signal, one->status);
+		fxt_map_put(&e->parents, pid, 0, &fresh)->value[0] = one->parent;
 	}
 	free(e->reaped);
 	e->reaped = NULL;
@@ -88,6 +92,13 @@ int fxt_ends_status(const struct fxt_ends *e, uint64_t pid)
 	return s ? (int)(s->value[1] >> 32) - 1 : -1;
 }
 
+uint64_t fxt_ends_parent(const struct fxt_ends *e, uint64_t pid)
+{
+	const struct fxt_slot *s = fxt_map_find(&e->parents, pid, 0);
+
+	return s ? s->value[0] : 0;
+}
+
 uint64_t fxt_ends_untraced_ns(const struct fxt_ends *e, uint64_t pid)
 {
 	const struct fxt_slot *s = fxt_map_find(&e->untraced, pid, 0);
@@ -104,7 +115,7 @@ static bool tells(struct fxt_ends *e, const struct fxt_reader *r, const struct f
 		return true;
 	if (rec->subtype == FXT_EVENT_ASYNC_END && fxt_text_is(&rec->name, "child") &&
 	    fxt_text_is(&rec->category, "process"))
-		take_reaped(e, rec);
+		take_reaped(e, r, rec);
 	take_untraced(e, r, rec);
 	/* Nobody else may have seen how the process ended. */
 	if (fxt_tells_crash(rec))
@@ -217,6 +228,7 @@ bool fxt_ends_known(const struct fxt_ends *e, uint64_t pid, int *signal)
 void fxt_ends_free(struct fxt_ends *e)
 {
 	fxt_map_free(&e->by_pid);
+	fxt_map_free(&e->parents);
 	fxt_map_free(&e->executed);
 	fxt_map_free(&e->untraced);
 	free(e->threads);

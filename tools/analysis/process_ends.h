@@ -18,6 +18,7 @@ struct fxt_thread_end {
 /* The end of a child, as its parent tells it. */
 struct fxt_reaped {
 	uint64_t pid, at_ns, signal, status;    /* status: UINT64_MAX: it was a signal */
+	uint64_t parent;
 };
 
 /* The ends of processes. When none is known, all members are zero. */
@@ -29,6 +30,7 @@ struct fxt_ends {
 	size_t thread_count, thread_capacity;
 	struct fxt_reaped *reaped; /* until all is known of who had which number */
 	size_t reaped_count, reaped_capacity;
+	struct fxt_map parents;         /* pid -> the process that has waited for it */
 	struct fxt_map executed;        /* pid -> when it last executed a program, as the kernel says */
 	/* pid -> since when it was, up to its end, a program that ran untraced */
 	struct fxt_map untraced;
@@ -62,6 +64,9 @@ static inline int fxt_ends_signal(const struct fxt_slot *s)
 
 /* Returns the exit status of the process, or -1: it is not known, or a signal killed it. */
 int fxt_ends_status(const struct fxt_ends *e, uint64_t pid);
+
+/* Returns the parent that has waited for the process; 0: it is not known. */
+uint64_t fxt_ends_parent(const struct fxt_ends *e, uint64_t pid);
 
 /* Returns since when the process was, up to its end, a program that ran untraced; 0: it was none. */
 uint64_t fxt_ends_untraced_ns(const struct fxt_ends *e, uint64_t pid);

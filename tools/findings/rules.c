@@ -97,7 +97,8 @@ struct fxt_rule_calls fxt_rule_calls(const struct fxt_report *report, const char
 	return sum;
 }
 
-char *fxt_rule_process(const struct fxt_report *report, uint64_t pid)
+/* Returns "app 1234" or "process 1234". */
+static char *name_and_number(const struct fxt_report *report, uint64_t pid)
 {
 	struct fxt_text text = fxt_process_name(report->r, pid);
 	char *name = fxt_printable(&text, 32, true);
@@ -105,4 +106,19 @@ char *fxt_rule_process(const struct fxt_report *report, uint64_t pid)
 
 	free(name);
 	return label;
+}
+
+char *fxt_rule_process(const struct fxt_report *report, uint64_t pid)
+{
+	bool has_name = fxt_process_name(report->r, pid).bytes;
+	uint64_t parent = has_name ? 0 : fxt_ends_parent(&report->process_ends, pid);
+	char *label = name_and_number(report, pid), *maker, *both;
+
+	if (!parent)
+		return label;
+	maker = name_and_number(report, parent);
+	both = fxt_format("%s (a child of %s)", label, maker);
+	free(maker);
+	free(label);
+	return both;
 }

@@ -61,7 +61,8 @@ struct fxt_rule_calls {
 
 /* Sums up the calls of these names; the list ends with NULL. */
 struct fxt_rule_calls fxt_rule_calls(const struct fxt_report *report, const char *const *names);
-/* Returns "program 1234", which the caller frees. */
+/* Returns "app 1234", which the caller frees. One that has left no name before it ended is "process 1235 (a
+ * child of app 1234)". */
 char *fxt_rule_process(const struct fxt_report *report, uint64_t pid);
 
 #endif
