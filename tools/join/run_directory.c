@@ -11,12 +11,14 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -155,13 +157,26 @@ static uint64_t process_start_ns(pid_t pid)
 	       (uint64_t)fxt_host_offset_ns();
 }
 
+/* Returns whether a process of this number has not ended. */
+static bool is_there(pid_t pid)
+{
+	struct pollfd one = {(int)syscall(SYS_pidfd_open, pid, 0), POLLIN, 0};
+	bool has_ended = one.fd < 0 || poll(&one, 1, 0) != 0;
+
+	if (one.fd >= 0)
+		close(one.fd);
+	return !has_ended;
+}
+
 /* Returns whether the part's process still runs. One with its id that began after the trace did is
- * another one. */
+ * another one; where there is no /proc, nobody knows when it began. */
 static bool still_runs(const struct fxt_run_part *part)
 {
 	const uint64_t tick_ns = 20000000;
 	uint64_t start_ns = process_start_ns(part->pid);
 
+	if (part->pid > 0 && !start_ns && access("/proc/self", F_OK) != 0)
+		return is_there(part->pid);
 	return part->pid > 0 && start_ns &&
 	       (part->first_ns == UINT64_MAX || start_ns <= part->first_ns + tick_ns);
 }
