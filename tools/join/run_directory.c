@@ -45,19 +45,39 @@ bool fxt_parts_made_by_record(const char *directory)
 	return strncmp(last_name(directory), PARTS_NAME, strlen(PARTS_NAME)) == 0;
 }
 
+static int locked = -1;         /* the directory that this process has locked; -1: none */
+
 /* The lock is on the directory itself, so it goes with the process however that ends. The descriptor
  * stays open for it. */
 bool fxt_parts_lock(const char *directory)
 {
 	int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) {
+		locked = fd;
 		return true;
+	}
 	/* On a file system without locks nobody can hold one. */
 	if (fd < 0 || errno != EWOULDBLOCK)
 		return true;
 	close(fd);
 	return false;
+}
+
+bool fxt_parts_are_gone(const char *directory, char **now)
+{
+	char link[64], path[PATH_MAX] = "";
+	struct stat there, own;
+
+	*now = NULL;
+	if (locked < 0 || fstat(locked, &own) != 0)
+		return access(directory, F_OK) != 0;
+	if (stat(directory, &there) == 0 && there.st_dev == own.st_dev && there.st_ino == own.st_ino)
+		return false;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", locked);
+	if (own.st_nlink && readlink(link, path, sizeof(path) - 1) > 0)
+		*now = fxt_strdup(path);
+	return true;
 }
 
 /* Says that a killed fxt record has left its parts in `parent`, because nobody would look for them. */
