@@ -15,6 +15,7 @@
 #include "trace_maker.h"
 
 enum { US = 1000, MS = 1000000, ROUNDS = 20, FIRST_TID = 7, MOST = 16 };
+#define NODE(number) (UINT64_C(0xfff0000000000000) + (number))
 
 static struct fxt_report report;
 static struct fxt_findings findings;
@@ -415,6 +416,35 @@ START_TEST(who_took_locks_in_another_order_is_told)
 }
 END_TEST
 
+/* Threads of a program that fxt record -p has watched wait for each other in a circle. It is none if one of
+ * them waits for nobody, or for one that is not there. A trace that was made up may say both of a thread. */
+START_TEST(a_circle_that_was_watched_is_told)
+{
+	enum { WHOLE, OPEN, TWICE, KINDS };
+
+	random_seed((uint64_t)_i);
+	for (unsigned round = 0; round < ROUNDS * KINDS; round++) {
+		unsigned count = between(1, MOST), kind = round % KINDS, odd = between(0, count - 1);
+
+		begin_trace();
+		kernel();
+		frame(NODE(1), 0, "main", "/bin/app", 0x10);
+		frame(NODE(2), NODE(1), "work_on", "/bin/app", 0x20);
+		for (unsigned i = 0; i < count; i++) {
+			uint64_t next = FIRST_TID + (i + 1) % count;
+
+			fact(FIRST_TID, FIRST_TID + i, "blocked", 5 * MS,
+			     ARGS({"waits_for", KOID, kind == OPEN && i == odd ? 999 : next},
+				  {"lock", POINTER, 0x1000 + i}, {"stack", POINTER, NODE(2)}));
+		}
+		if (kind == TWICE)
+			fact(FIRST_TID, FIRST_TID + odd, "blocked", 5 * MS, NO_ARGS);
+		expect(FXT_RULE_deadlock, kind == WHOLE ? "work_on" : NULL,
+		       text("deadlock: %u thread", count));
+	}
+}
+END_TEST
+
 int main(void)
 {
 	TCase *threads = tcase_create("threads"), *others = tcase_create("others");
@@ -429,5 +459,6 @@ int main(void)
 	tcase_add_loop_test(others, who_waits_for_a_child_is_told, 13, 15);
 	tcase_add_loop_test(others, a_close_in_use_is_told, 15, 17);
 	tcase_add_loop_test(others, who_took_locks_in_another_order_is_told, 17, 19);
+	tcase_add_loop_test(others, a_circle_that_was_watched_is_told, 19, 21);
 	return RUN_SUITE("findings of threads", threads, others);
 }

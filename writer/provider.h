@@ -143,7 +143,8 @@ enum fxt_manager_request {
 	 * recorded in this session before, so that its trace has it; otherwise 0. Text: the categories
 	 * that are added to those of INITIALIZE, and behind FXT_START_LEAVES_OUT those that are left out. */
 	FXT_MANAGER_START = 0x211,
-	FXT_MANAGER_STOP = 0x212,               /* Provider.Stop */
+	/* Provider.Stop. It comes without START where the session was stopped before INITIALIZED came. */
+	FXT_MANAGER_STOP = 0x212,
 	FXT_MANAGER_TERMINATE = 0x213,          /* Provider.Terminate: the session is over */
 	/* The answer to FXT_PROVIDER_REGISTER. data32: the number of the provider's page of gates; data64:
 	 * FXT_INITIALIZE_FOLLOWS and FXT_START_FOLLOWS, or 0. The descriptor of these pages comes along.

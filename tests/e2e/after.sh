@@ -78,6 +78,23 @@ if test "$(id -u)" = 0 && unshare -m true 2>/dev/null; then
 		is "no /proc, quick daemons, round $round: calls" $few "$(calls without)"
 		rm -f without.fxt
 	done
+	# One that has a file keeps it, with what it does later.
+	all_calls()
+	{
+		test "$(fxt dump .fxt-parts.*/outlives.*.fxt | grep -c 'io:access .*/nowhere/')" = $count
+	}
+	for mode in circular oneshot; do
+		for way in 'exec "$@"' '"$@"; kill -9 $$'; do
+			unshare -m sh -c 'mount -t tmpfs none /proc && exec "$@"' sh \
+				"$FXT" record -o goes_on.fxt -m $mode -- \
+				sh -c "$way" sh "$apps/outlives" 1 gate $count 0 leaves 2>goes_on.err
+			is "no /proc, $mode, $way: who goes on" 1 \
+				"$(grep -c '^fxt: 1 process of it still runs ([0-9]*): what' goes_on.err)"
+			echo >gate
+			until_deadline all_calls
+			rm -rf .fxt-parts.* goes_on.fxt
+		done
+	done
 else
 	echo "not run: daemons without /proc, which takes root"
 fi

@@ -183,6 +183,10 @@ def silent_provider(path):
 def states_that_pass(path):
     """STARTING, STOPPING and TERMINATING, which a provider holds up that does not answer."""
     one, silent = Controller(path), silent_provider(path)
+    # Nobody is told of a session that ends before it was started.
+    one.initialize({}, "never.fxt")
+    one.result("terminate")
+    need(not select.select([silent], [], [], 0)[0], "a provider is told of a session that was not started")
     one.initialize({"start_timeout_milliseconds": 3000}, "slow.fxt")
     started = one.send("start_tracing")
     need(one.state() == "STARTING", "a start that waits")

@@ -491,3 +491,34 @@ is "processes of the files" 3 "$(ls alone/*.fxt | wc -l)"
 is "processes of what is merged" 3 "$(fxt dump --json together.fxt | grep -c '"type":"process"')"
 "$FXT" merge -q alone/*.fxt 2>/dev/null
 is "merge without -o: exit status" 1 $?
+
+# -- The directory goes meanwhile ------------------------------------------------------------------------
+
+# What was recorded is found where the directory is by then, and what is not known to be there is not said to
+# be.
+mkfifo gate
+count=$((1 + $(random_below 500)))
+for way in 'mv sub elsewhere' 'mv sub/.fxt-parts.* elsewhere' 'rm -r sub'; do
+	rm -rf sub elsewhere
+	mkdir sub
+	"$FXT" record --no-kernel -o sub/moved.fxt -- "$apps/outlives" 0 "$PWD/gate" $count 0 2>moved.err &
+	background=$!
+	until_deadline pgrep -P $background -x outlives >/dev/null
+	# shellcheck disable=SC2086
+	$way
+	echo >gate
+	wait $background
+	is "$way: status" 125 $?
+	background=
+	is "$way: a trace" "" "$(find sub -name moved.fxt 2>/dev/null)"
+	is "$way: what is said of it" "1 0" \
+		"$(grep -c 'fxt-parts.*: it was renamed or removed while the command ran$' moved.err) $(
+			grep -c 'nothing lost' moved.err)"
+	if test "$way" = 'rm -r sub'; then
+		is "$way: what is left" "fxt: there is no trace" "$(tail -n 1 moved.err)"
+		continue
+	fi
+	"$FXT" merge -q -o found.fxt "$(sed -n 's/^fxt: the parts of the trace are left in //p' moved.err)"
+	is "$way: calls" $count "$(fxt dump found.fxt | grep -c 'io:access .*/nowhere/')"
+	rm -f found.fxt
+done

@@ -101,17 +101,18 @@ static void add_circle(const struct fxt_report *report, struct fxt_findings *f, 
 
 /* -- As the kernel's part tells, where fxt record -p watched ---------------------------------------- */
 
+/* Returns the thread, or NULL: a trace that was made up may have it twice, with the awaited one nowhere. */
 static const struct fxt_blocked_thread *watched(const struct fxt_report *report, uint32_t thread)
 {
 	const struct fxt_blocked_threads *b = &report->blocked;
-	size_t i = 0;
 
-	while (b->list[i].thread != thread)
-		i++;
-	return &b->list[i];
+	for (size_t i = 0; i < b->count; i++)
+		if (b->list[i].thread == thread)
+			return &b->list[i];
+	return NULL;
 }
 
-/* Adds the circle that the thread is in, and marks its threads. All of them are in the list. */
+/* Adds the circle that the thread is in, and marks its threads. */
 static void add_watched_circle(const struct fxt_report *report, struct fxt_findings *f,
 			       const struct fxt_blocked_thread *first, bool *told)
 {
@@ -119,13 +120,13 @@ static void add_watched_circle(const struct fxt_report *report, struct fxt_findi
 	size_t count = 0;
 	struct fxt_finding *x;
 
-	for (one = first; !told[one - list]; one = watched(report, one->awaited)) {
+	for (one = first; one && !told[one - list]; one = watched(report, one->awaited)) {
 		told[one - list] = true;
 		count++;
 	}
 	x = new_circle(f, first->innermost, count);
 	one = first;
-	for (size_t i = 0; i < count; i++, one = watched(report, one->awaited)) {
+	for (size_t i = 0; i < count && one; i++, one = watched(report, one->awaited)) {
 		struct wait w = {one->thread, one->innermost, one->awaited, NULL,
 				 fxt_ns_between(one->since_ns, one->at_ns)};
 

@@ -90,9 +90,8 @@ struct fxt_rule_calls fxt_rule_calls(const struct fxt_report *report, const char
 		    most.total_ns > sum.by_ns) {
 			sum.innermost = most.innermost;
 			sum.key = fxt_call_key(c->category, c->name);
-			/* An estimate may be more than what there was. */
-			sum.by_ns = most.total_ns < c->total_ns ? most.total_ns : c->total_ns;
-			sum.by_count = most.count < c->count ? most.count : c->count;
+			sum.by_ns = most.total_ns;
+			sum.by_count = most.count;
 		}
 	}
 	return sum;
@@ -111,8 +110,8 @@ static char *name_and_number(const struct fxt_report *report, uint64_t pid)
 
 char *fxt_rule_process(const struct fxt_report *report, uint64_t pid)
 {
-	bool is_named = fxt_process_name(report->r, pid).bytes;
-	uint64_t parent = is_named ? 0 : fxt_ends_parent(&report->process_ends, pid);
+	bool has_name = fxt_process_name(report->r, pid).bytes;
+	uint64_t parent = has_name ? 0 : fxt_ends_parent(&report->process_ends, pid);
 	char *label = name_and_number(report, pid), *maker, *both;
 
 	if (!parent)

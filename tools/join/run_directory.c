@@ -11,12 +11,14 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -43,19 +45,39 @@ bool fxt_parts_made_by_record(const char *directory)
 	return strncmp(last_name(directory), PARTS_NAME, strlen(PARTS_NAME)) == 0;
 }
 
+static int locked = -1;         /* the directory that this process has locked; -1: none */
+
 /* The lock is on the directory itself, so it goes with the process however that ends. The descriptor
  * stays open for it. */
 bool fxt_parts_lock(const char *directory)
 {
 	int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) {
+		locked = fd;
 		return true;
+	}
 	/* On a file system without locks nobody can hold one. */
 	if (fd < 0 || errno != EWOULDBLOCK)
 		return true;
 	close(fd);
 	return false;
+}
+
+bool fxt_parts_are_gone(const char *directory, char **now)
+{
+	char link[64], path[PATH_MAX] = "";
+	struct stat there, own;
+
+	*now = NULL;
+	if (locked < 0 || fstat(locked, &own) != 0)
+		return access(directory, F_OK) != 0;
+	if (stat(directory, &there) == 0 && there.st_dev == own.st_dev && there.st_ino == own.st_ino)
+		return false;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", locked);
+	if (own.st_nlink && readlink(link, path, sizeof(path) - 1) > 0)
+		*now = fxt_strdup(path);
+	return true;
 }
 
 /* Says that a killed fxt record has left its parts in `parent`, because nobody would look for them. */
@@ -155,13 +177,26 @@ static uint64_t process_start_ns(pid_t pid)
 	       (uint64_t)fxt_host_offset_ns();
 }
 
+/* Returns whether a process of this number has not ended. */
+static bool is_there(pid_t pid)
+{
+	struct pollfd one = {(int)syscall(SYS_pidfd_open, pid, 0), POLLIN, 0};
+	bool has_ended = one.fd < 0 || poll(&one, 1, 0) != 0;
+
+	if (one.fd >= 0)
+		close(one.fd);
+	return !has_ended;
+}
+
 /* Returns whether the part's process still runs. One with its id that began after the trace did is
- * another one. */
+ * another one; where there is no /proc, nobody knows when it began. */
 static bool still_runs(const struct fxt_run_part *part)
 {
 	const uint64_t tick_ns = 20000000;
 	uint64_t start_ns = process_start_ns(part->pid);
 
+	if (part->pid > 0 && !start_ns && access("/proc/self", F_OK) != 0)
+		return is_there(part->pid);
 	return part->pid > 0 && start_ns &&
 	       (part->first_ns == UINT64_MAX || start_ns <= part->first_ns + tick_ns);
 }

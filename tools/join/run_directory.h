@@ -43,6 +43,10 @@ bool fxt_parts_made_by_record(const char *directory);
 /* Locks the directory. Returns false if another process holds the lock. */
 bool fxt_parts_lock(const char *directory);
 
+/* Returns whether the directory that this process has locked was renamed or removed. *now is where it is, for
+ * the caller to free; NULL: it was removed, or that cannot be read. */
+bool fxt_parts_are_gone(const char *directory, char **now);
+
 /* Finds the parts, in the order in which they began, the kernel's last; the file at `except` is none (NULL:
  * all are). It waits briefly for processes that are about to end. */
 void fxt_parts_find(struct fxt_parts *parts, const char *directory, const char *except);

@@ -194,7 +194,8 @@ void fxt_client_stop(struct fxt_client *p, struct fxt_session *session)
 
 void fxt_client_terminate(struct fxt_client *p, struct fxt_session *session)
 {
-	if (p->state == FXT_CLIENT_CONNECTED)
+	/* One that waits was not initialized in this session, so there is nothing to end. */
+	if (p->state == FXT_CLIENT_CONNECTED || p->state == FXT_CLIENT_WAITING)
 		return;
 	if (p->id) {
 		fxt_client_save(p, session, true);

@@ -128,13 +128,14 @@ static void follow(const struct fxt_afterwards *a)
 	}
 }
 
-/* Waits for programs that are about to end. */
+/* Waits for programs that are about to end, or to begin files where there is no manager. */
 static void linger(const struct fxt_afterwards *a)
 {
+	bool has_files = a->descendants && !a->saver->socket, has_changed;
 	uint64_t end_ns = fxt_now_ns() + GRACE_NS;
-	bool has_changed;
 
-	while (are_connected(a) && fxt_now_ns() < end_ns && step(a, &has_changed))
+	while ((are_connected(a) || (has_files && look(a).any)) && fxt_now_ns() < end_ns &&
+	       step(a, &has_changed))
 		;
 }
 

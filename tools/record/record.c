@@ -99,10 +99,19 @@ static bool collect(struct recording *r)
 	struct fxt_parts parts;
 	char *path = o->out ? fxt_strdup(o->out) : default_output(o, r->run.pid);
 	const char *archive;            /* it is no part if the others are appended to it */
+	char *now;
 	bool ok = false;
 
 	fxt_witness_end(&r->witness);
 	say_refusal(r);
+	if (fxt_parts_are_gone(r->directory, &now)) {
+		fxt_error(r->directory, "it was renamed or removed while the command ran");
+		fxt_record_not_joined(o, &r->merge, &r->run, now);
+		fxt_merge_free(&r->merge);
+		free(now);
+		free(path);
+		return false;
+	}
 	/* An archive without programs is no trace. */
 	if (r->saver.socket && !r->saver.manager.session.providers) {
 		unlink(r->saver.archive);

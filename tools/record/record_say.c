@@ -335,7 +335,10 @@ void fxt_record_not_joined(const struct fxt_record_options *o, const struct fxt_
 	struct fxt_json j = {.out = stderr, .one_line = true};
 	uint64_t dropped = fxt_lost_dropped(m->lost);
 
-	fxt_error(NULL, "the parts of the trace are left in %s", directory);
+	if (directory)
+		fxt_error(NULL, "the parts of the trace are left in %s", directory);
+	else
+		fxt_error(NULL, "there is no trace");
 	if (!o->json) {
 		if (dropped && !o->quiet)
 			fxt_error(NULL, "%s records LOST%s%s%s, at least", fxt_count(dropped).text,
