@@ -10,6 +10,7 @@
 #include "agent/emit/callers.h"
 #include "agent/emit/function.h"
 #include "agent/emit/in_progress.h"
+#include "agent/stacks/poisson.h"
 #include "part.h"
 #include "suite.h"
 
@@ -209,6 +210,78 @@ START_TEST(a_long_call_has_a_stack)
 		fxt_complete(&part_thread, fxt_put_int(at, FXT_STR_fd, 3), 9000 + STACKS, names, 1);
 		SAID("slice io:call50 @0 fd=3 -> 9500\n");
 	}
+}
+END_TEST
+
+/* Returns for how many calls of `ns` one that is drawn now stands. */
+static double stands_for(uint64_t ns)
+{
+	uint64_t units = ns + FXT_CALL_SAMPLE_NS;
+
+	return (double)fxt_poisson_weight(units, part_thread.samples.rate_ns) / (double)units;
+}
+
+START_TEST(a_drawn_call_has_its_stack_and_what_it_stands_for)
+{
+	const uint64_t names = NAMES(io, INDEX);
+	struct fxt_call_samples before;
+	char expected[200];
+
+	fxt_agent.config.stacks = true;
+	fxt_agent.config.least_stack_ns = STACKS;
+	fxt_agent.config.stack_ns[FXT_BIT_io] = STACKS;
+	fxt_agent.config.stack_frames[FXT_BIT_io] = 12;
+	part.stack = 4;
+	/* The first call of a thread only begins to count. */
+	part_thread.until_sample = -1;
+	EXPECT(call(10, names) && part_thread.until_sample > 0 && part_thread.samples.random && !settled);
+	SAID("slice io:call50 @1000 fd=3 -> 1010\n");
+	snprintf(expected, sizeof(expected),
+		 "slice io:call50 @1010 fd=3 stack=0x7fe0000000000004 stands_for=%.3f -> 1020\n",
+		 stands_for(10));
+	part_thread.until_sample = -1;
+	EXPECT(call(10, names) && part_thread.until_sample > 0 && frames_asked == 12 && settled == 1);
+	EXPECT(!part_thread.samples.end_ns && !(part_thread.commit & FXT_COMMIT_WATCHED));
+	SAID(expected);
+	/* The next one is not drawn. The cost of a sample is found by the clock. */
+	frames_asked = 0;
+	part_thread.last_ns = 1020;
+	EXPECT(call(10, names) && !frames_asked);
+	SAID("slice io:call50 @1020 fd=3 -> 1030\n");
+	/* Where no stack is known. */
+	part.stack = 0;
+	snprintf(expected, sizeof(expected), "slice io:call50 @1030 fd=3 stands_for=%.3f -> 1040\n",
+		 stands_for(10));
+	part_thread.until_sample = -1;
+	EXPECT(call(10, names));
+	SAID(expected);
+	part.stack = 4;
+	part_thread.last_ns = 1040;
+	/* A long call has a stack anyway, and one of a category without stacks has none: neither changes the
+	 * rate. */
+	before = part_thread.samples;
+	part_thread.until_sample = -1;
+	EXPECT(call(STACKS, names) && part_thread.until_sample >= 0);
+	part_thread.until_sample = -1;
+	EXPECT(call(10, NAMES(net, INDEX)) && part_thread.until_sample >= 0);
+	SAID("slice io:call50 @1040 fd=3 stack=0x7fe0000000000004 -> 1540\n"
+	     "slice net:call50 @1540 fd=3 -> 1550\n");
+	EXPECT(part_thread.samples.rate_ns == before.rate_ns && part_thread.samples.at_ns == before.at_ns);
+	/* There is room for what a sample has. */
+	part_thread.until_sample = -1;
+	part_lane(5 + 1 + 4 - 1);
+	EXPECT(!call(10, names));
+	part_thread.samples.end_ns = 0;
+	part_thread.commit = 0;
+	part_thread.until_sample = -1;
+	part_lane(5 + 1 + 4 + 1);
+	EXPECT(call(10, names));
+	(void)part_said();
+	/* Without stacks nothing is ever drawn again. */
+	part_lane(FXT_CHUNK_WORDS);
+	fxt_agent.config.stacks = false;
+	part_thread.until_sample = -1;
+	EXPECT(call(10, names) && part_thread.until_sample == INT64_MAX);
 }
 END_TEST
 
@@ -491,6 +564,7 @@ int main(void)
 	tcase_add_checked_fixture(watched, setup, NULL);
 	tcase_add_test(watched, a_slow_call_is_explained);
 	tcase_add_test(watched, a_long_call_has_a_stack);
+	tcase_add_test(watched, a_drawn_call_has_its_stack_and_what_it_stands_for);
 	tcase_add_test(watched, other_events_are_committed_as_they_are);
 	tcase_add_test(watched, short_and_unwanted_calls_are_left_out);
 	tcase_add_test(watched, a_call_of_the_parent_begins_with_the_child);

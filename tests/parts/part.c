@@ -89,6 +89,13 @@ static void put_argument(char **text, const uint64_t *at)
 	case FXT_ARG_UINT64:
 		*text += sprintf(*text, "%" PRIu64 "ul", *at++);
 		break;
+	case FXT_ARG_DOUBLE: {
+		double value;
+
+		memcpy(&value, at++, sizeof(value));
+		*text += sprintf(*text, "%.3f", value);
+		break;
+	}
 	case FXT_ARG_STRING:
 		at = put_string(text, fxt_get_arg_string(header), at);
 		break;
