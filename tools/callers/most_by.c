@@ -46,6 +46,8 @@ void fxt_most_by_print(const struct fxt_stack_sums *s, uint64_t key, struct fxt_
 void fxt_most_by_json(struct fxt_json *j, const struct fxt_stack_sums *s, uint64_t key, struct fxt_who *who,
 		      enum fxt_purpose purpose, bool is_time)
 {
+	/* Traces come from anywhere, and a number of JSON has an end. */
+	const double most_deviation = 9e18;
 	struct fxt_stack_sum most;
 
 	if (!fxt_stack_sums_most(s, key, who, purpose, &most))
@@ -55,7 +57,8 @@ void fxt_most_by_json(struct fxt_json *j, const struct fxt_stack_sums *s, uint64
 	if (is_time)
 		fxt_json_u64(j, "total_ns", most.total_ns);
 	fxt_json_u64(j, "samples", most.samples);
-	fxt_json_u64(j, is_time ? "deviation_ns" : "deviation", (uint64_t)sqrt(most.variance_ns));
+	fxt_json_u64(j, is_time ? "deviation_ns" : "deviation",
+		     (uint64_t)fmin(sqrt(most.variance_ns), most_deviation));
 	fxt_who_json(who, j, "stack", purpose, most.innermost);
 	fxt_json_end(j);
 }

@@ -5,6 +5,7 @@
 
 #include "stack_sums.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "tools/common/message.h"
@@ -45,6 +46,7 @@ void fxt_stack_sums_add_event(struct fxt_stack_sums *s, uint64_t key, uint32_t i
 {
 	/* Traces come from anywhere. No thread of ours draws less than one call in 64 ms of them. */
 	enum { MOST_CALLS = 1000000 };
+	const double most_ns = 9e18;
 	const struct fxt_argument *a = fxt_argument(rec, "stands_for");
 	struct fxt_stack_sum sum = {.key = key, .innermost = innermost};
 	double calls;
@@ -55,7 +57,7 @@ void fxt_stack_sums_add_event(struct fxt_stack_sums *s, uint64_t key, uint32_t i
 	}
 	calls = a->f;
 	sum.count = (uint64_t)(calls + 0.5);
-	sum.total_ns = (uint64_t)(calls * (double)ns + 0.5);
+	sum.total_ns = (uint64_t)fmin(calls * (double)ns + 0.5, most_ns);
 	sum.samples = 1;
 	sum.variance_ns = calls * (calls - 1) * (double)ns * (double)ns;
 	sum.squares = calls * calls;
