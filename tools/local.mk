@@ -544,6 +544,7 @@ DIFF_FILES = \
 	tools/diff/diff.h \
 	tools/diff/diff_command.c \
 	tools/diff/diff_compare.c \
+	tools/diff/diff_folded.c \
 	tools/diff/diff_json.c \
 	tools/diff/diff_print.c \
 	tools/diff/diff_take.c \
