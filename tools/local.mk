@@ -572,6 +572,7 @@ DIFF_FILES = \
 	tools/diff/diff.h \
 	tools/diff/diff_command.c \
 	tools/diff/diff_compare.c \
+	tools/diff/diff_folded.c \
 	tools/diff/diff_json.c \
 	tools/diff/diff_print.c \
 	tools/diff/diff_take.c \
@@ -712,6 +713,7 @@ TOOLS_TESTS = \
 	tests/check_findings_threads \
 	tests/check_frame_names \
 	tests/check_lifetimes \
+	tests/check_limits \
 	tests/check_manager \
 	tests/check_moving \
 	tests/check_objects \
@@ -780,6 +782,10 @@ tests_check_diff_SOURCES = tests/check_diff.c tests/apps/random.h tests/apps/uns
 tests_check_diff_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_diff_CFLAGS = $(TOOLS_TESTS_CFLAGS)
 tests_check_diff_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_limits_SOURCES = tests/check_limits.c tests/apps/random.h tests/apps/unseen.h
+tests_check_limits_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_limits_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_limits_LDADD = $(TOOLS_TESTS_LIBS)
 tests_check_figures_SOURCES = tests/check_figures.c tests/apps/random.h tests/apps/unseen.h $(TRACE_MAKER)
 tests_check_figures_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_figures_CFLAGS = $(TOOLS_TESTS_CFLAGS)

@@ -115,6 +115,23 @@ for kind in "${!slower[@]}"; do
 	grep -qE '^B took .*: more than the runs. own noise \(p 0\.0' text || fail "$kind: $(sed -n 3p text)"
 done
 
+# Stacks of both sides: the means of what fxt report says of each run.
+fxt diff --folded=folded usual1.fxt usual2.fxt vs hot1.fxt >out
+for side in 'usual1 usual2' hot1; do
+	for run in $side; do
+		fxt report --folded=- $run.fxt
+	done | tee "stacks.${side%% *}" | awk -v runs="$(wc -w <<<"$side")" '{ sum += $NF / runs }
+		END { printf "%.0f\n", sum }'
+done >expected
+awk '{ a += $(NF - 1); b += $NF } END { print a; print b }' folded >found
+# What has less than half a sample is rounded away.
+lines=$(wc -l <stacks.usual1)
+between "samples of A" $(($(head -n 1 expected) - lines)) $(($(head -n 1 expected) + lines)) \
+	"$(head -n 1 found)"
+is "samples of B" "$(tail -n 1 expected)" "$(tail -n 1 found)"
+is "compute in B" "$(sed -n 's/.*main;compute \([0-9]*\)$/\1/p' stacks.hot1)" \
+	"$(sed -n 's/.*main;compute [0-9]* \([0-9]*\)$/\1/p' folded)"
+
 # What it is not asked.
 for arguments in base1.fxt 'base1.fxt base2.fxt base3.fxt' 'vs base1.fxt' 'base1.fxt vs' \
 	'base1.fxt vs base2.fxt vs base3.fxt'; do

@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "tools/findings/finding.h"
+#include "tools/export/weighed_stacks.h"
 
 /* What a thing is. */
 enum fxt_diff_kind {
@@ -138,6 +139,19 @@ bool fxt_diff_has_few_runs(const struct fxt_diff *d);
 bool fxt_diff_has_very_few_runs(const struct fxt_diff *d);
 /* Returns how many runs a side are enough, if both sides have as many. */
 size_t fxt_diff_enough_runs(const struct fxt_diff *d);
+
+/* diff_folded.c: the stacks of both sides, as other tools draw them: a flame graph of the difference. */
+struct fxt_diff_folded {
+	struct fxt_stacks_output to;
+	struct fxt_diff_stack *stacks;
+};
+
+/* Adds the stacks of a run, and writes a line for each stack: "process;outermost;...;innermost A B", with the
+ * means of both sides. The latter returns false after a message if that fails, or if no run has a stack. */
+void fxt_diff_folded_take(struct fxt_diff_folded *f, const struct fxt_diff *d, size_t run,
+			  const struct fxt_report *report);
+bool fxt_diff_folded_write(struct fxt_diff_folded *f);
+void fxt_diff_folded_free(struct fxt_diff_folded *f);
 
 void fxt_diff_print(const struct fxt_diff *d, size_t top, FILE *out);
 void fxt_diff_json(const struct fxt_diff *d, FILE *out);

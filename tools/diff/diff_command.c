@@ -17,12 +17,13 @@
 struct input {
 	struct fxt_narrow narrow;
 	struct fxt_diff diff;
+	struct fxt_diff_folded folded;
 	size_t capacity, separators, top;
 	bool json;
 };
 
 /* Options that have no letter. */
-enum { OPTION_PER = 256 };
+enum { OPTION_PER = 256, OPTION_FOLDED };
 
 static void take_argument(struct input *in, const char *arg)
 {
@@ -50,7 +51,7 @@ static void end_arguments(struct input *in, struct argp_state *state)
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct input *in = state->input;
-	char *end;
+	char *end, *bad;
 
 	switch (key) {
 	case 'a': in->top = FXT_TOP_ALL; return 0;
@@ -62,15 +63,25 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'j': in->json = true; return 0;
 	case OPTION_PER: in->diff.per = arg; return 0;
+	case OPTION_FOLDED:
+		bad = fxt_stacks_output_parse(&in->folded.to, arg);
+		if (bad)
+			argp_error(state, "%s", bad);
+		free(bad);
+		return 0;
 	case FXT_KEY_DEBUG_DIR: fxt_debug_dirs_add(arg); return 0;
 	case ARGP_KEY_ARG: take_argument(in, arg); return 0;
-	case ARGP_KEY_END: end_arguments(in, state); return fxt_narrow_parse(&in->narrow, key, arg, state);
+	case ARGP_KEY_END:
+		if (in->json && in->folded.to.path && strcmp(in->folded.to.path, "-") == 0)
+			argp_error(state, "standard output can take one of --json and --folded");
+		end_arguments(in, state);
+		return fxt_narrow_parse(&in->narrow, key, arg, state);
 	default: return fxt_narrow_parse(&in->narrow, key, arg, state);
 	}
 }
 
 struct taking {
-	struct fxt_diff *diff;
+	struct input *in;
 	size_t run;
 };
 
@@ -78,7 +89,8 @@ static void take(const struct fxt_findings *f, const struct fxt_report *report, 
 {
 	struct taking *t = context;
 
-	fxt_diff_take(t->diff, t->run, f, report);
+	fxt_diff_take(&t->in->diff, t->run, f, report);
+	fxt_diff_folded_take(&t->in->folded, &t->in->diff, t->run, report);
 }
 
 /* Reads all runs. Returns false after a message. */
@@ -87,7 +99,7 @@ static bool read_runs(struct input *in)
 	const struct fxt_report_options options = {.top = 1, .wrappers = getenv("FXT_WRAPPERS")};
 
 	for (size_t i = 0; i < in->diff.run_count; i++) {
-		struct taking t = {&in->diff, i};
+		struct taking t = {in, i};
 		const char *path = in->diff.runs[i].path;
 		char *part = fxt_narrow_is_any(&in->narrow) ? fxt_cut_nameless(path, &in->narrow)
 							    : fxt_strdup(path);
@@ -107,6 +119,9 @@ int fxt_command_diff(int argc, char **argv)
 		{"all", 'a', NULL, 0, "Show all of them", 0},
 		{"per", OPTION_PER, "CALL", 0,
 		 "Divide all figures by the number of these calls, where runs do more or less work", 0},
+		{"folded", OPTION_FOLDED, "[WHAT:]FILE", 0,
+		 "Write the stacks of both sides, a line each. WHAT is processor, heap, peak, allocated or "
+		 "waits", 0},
 		FXT_DEBUG_DIR_OPTION,
 		FXT_JSON_OPTION,
 		FXT_NARROW_OPTIONS,
@@ -127,15 +142,16 @@ int fxt_command_diff(int argc, char **argv)
 	fxt_debug_dirs_ask_servers();
 	if (read_runs(&in)) {
 		bad = fxt_diff_compare(&in.diff);
+		status = bad || (in.folded.to.path && !fxt_diff_folded_write(&in.folded));
 		if (bad)
 			fxt_error(NULL, "%s", bad);
 		else if (in.json)
 			fxt_diff_json(&in.diff, stdout);
-		else
+		else if (!in.folded.to.path || strcmp(in.folded.to.path, "-") != 0)
 			fxt_diff_print(&in.diff, in.top, stdout);
-		status = bad != NULL;
 	}
 	free(bad);
+	fxt_diff_folded_free(&in.folded);
 	fxt_diff_free(&in.diff);
 	fxt_narrow_free(&in.narrow);
 	return status;

@@ -5,6 +5,45 @@
 
 #include "weighed_stacks.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/common/message.h"
+#include "tools/programs/option_values.h"
+
+/* Returns what is wrong with a word in front of a colon, or NULL. */
+static char *wrong_word(const char *word, const char *arg)
+{
+	char *bad = fxt_option_bad_word(word, fxt_weight_names, FXT_WEIGHTS), *text;
+
+	if (!bad)
+		return NULL;
+	text = fxt_format("%s; a FILE of such a name is ./%s", bad, arg);
+	free(bad);
+	return text;
+}
+
+char *fxt_stacks_output_parse(struct fxt_stacks_output *to, const char *arg)
+{
+	const char *colon = strchr(arg, ':');
+	char *word = fxt_format("%.*s", (int)(colon ? colon - arg : 0), arg), *bad = NULL;
+
+	/* A path may have a colon, behind a slash or a dot that no weight has. */
+	if (colon && !word[strspn(word, "abcdefghijklmnopqrstuvwxyz")])
+		bad = wrong_word(word, arg);
+	free(word);
+	*to = (struct fxt_stacks_output){FXT_WEIGHT_PROCESSOR, arg};
+	for (unsigned i = 0; i < FXT_WEIGHTS; i++) {
+		size_t bytes = strlen(fxt_weight_names[i]);
+
+		if (strncmp(arg, fxt_weight_names[i], bytes) != 0 || (arg[bytes] && arg[bytes] != ':'))
+			continue;
+		to->weight = (enum fxt_weight)i;
+		to->path = arg[bytes] ? arg + bytes + 1 : "-";
+	}
+	return bad || *to->path ? bad : fxt_strdup("no FILE was given to write stacks to");
+}
+
 static void add_waits(const struct fxt_report *report, struct fxt_stacks *s)
 {
 	for (size_t i = 0; i < report->wait_stacks.count; i++) {

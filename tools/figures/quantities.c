@@ -1,4 +1,4 @@
-/* The table of quantities. docs/trace-limits.md has the same table, and tests/check_figures.c compares the
+/* The table of quantities. docs/trace-limits.md has the same table, and tests/check_limits.c compares the
  * two. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

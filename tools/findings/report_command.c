@@ -21,18 +21,12 @@
 #include "tools/programs/option_values.h"
 #include "tools/reading/mapped_trace.h"
 
-/* Where stacks go: `-` for standard output, NULL for nowhere. */
-struct stacks_output {
-	enum fxt_weight weight;
-	const char *path;
-};
-
 struct input {
 	struct fxt_report_options options;
 	struct fxt_narrow narrow;
 	const char *path;
 	const char *whole;              /* the path as it was given; `path` may be that of a part */
-	struct stacks_output folded, flame;
+	struct fxt_stacks_output folded, flame;
 	uint64_t rules_off;             /* struct fxt_findings.off */
 	const char *html;               /* where a page goes; NULL: nowhere */
 	const char *title;              /* the page's; NULL: the trace's name */
@@ -51,28 +45,13 @@ static bool is_stdout(const char *path)
 	return path && strcmp(path, "-") == 0;
 }
 
-/* Takes FILE, WHAT, or WHAT:FILE. What stands alone goes to standard output. */
-static void parse_stacks(struct stacks_output *to, const char *arg, struct argp_state *state)
+static void parse_stacks(struct fxt_stacks_output *to, const char *arg, struct argp_state *state)
 {
-	const char *colon = strchr(arg, ':');
-	char *word = fxt_format("%.*s", (int)(colon ? colon - arg : 0), arg), *bad = NULL;
+	char *bad = fxt_stacks_output_parse(to, arg);
 
-	/* A path may have a colon, behind a slash or a dot that no weight has. */
-	if (colon && !word[strspn(word, "abcdefghijklmnopqrstuvwxyz")])
-		bad = fxt_option_bad_word(word, fxt_weight_names, FXT_WEIGHTS);
 	if (bad)
-		argp_error(state, "%s; a FILE of such a name is ./%s", bad, arg);
+		argp_error(state, "%s", bad);
 	free(bad);
-	free(word);
-	*to = (struct stacks_output){FXT_WEIGHT_PROCESSOR, arg};
-	for (unsigned i = 0; i < FXT_WEIGHTS; i++) {
-		size_t bytes = strlen(fxt_weight_names[i]);
-
-		if (strncmp(arg, fxt_weight_names[i], bytes) != 0 || (arg[bytes] && arg[bytes] != ':'))
-			continue;
-		to->weight = (enum fxt_weight)i;
-		to->path = arg[bytes] ? arg + bytes + 1 : "-";
-	}
 }
 
 static void parse_sort(struct input *in, const char *arg, struct argp_state *state)
@@ -103,7 +82,7 @@ static void parse_findings(struct input *in, const char *arg, struct argp_state 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct input *in = state->input;
-	struct stacks_output *stacks;
+	struct fxt_stacks_output *stacks;
 	char *end;
 
 	switch (key) {
@@ -136,8 +115,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_FLAME:
 		stacks = key == OPTION_FOLDED ? &in->folded : &in->flame;
 		parse_stacks(stacks, arg, state);
-		if (!*stacks->path)
-			argp_error(state, "no FILE was given to write stacks to");
 		return 0;
 	case FXT_KEY_DEBUG_DIR: fxt_debug_dirs_add(arg); return 0;
 	case ARGP_KEY_END:
@@ -212,8 +189,8 @@ static void close_output(struct input *in, const char *path, FILE *out)
 }
 
 /* Returns false if there are no stacks. */
-static bool write_stacks(struct input *in, const struct fxt_report *report, const struct stacks_output *to,
-			 bool as_flame)
+static bool write_stacks(struct input *in, const struct fxt_report *report,
+			 const struct fxt_stacks_output *to, bool as_flame)
 {
 	struct fxt_stacks stacks;
 	FILE *out;
