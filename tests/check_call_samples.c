@@ -191,5 +191,5 @@ int main(void)
 	tcase_add_test(tests, samples_cost_a_hundredth_at_most);
 	tcase_add_test(tests, what_cannot_be_asked_makes_samples_rare);
 	tcase_add_test(tests, another_task_s_time_is_not_taken_for_used);
-	RUN_SUITE("call samples", tests);
+	return RUN_SUITE("call samples", tests);
 }
