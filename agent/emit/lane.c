@@ -172,7 +172,8 @@ static enum outcome take_chunk(struct fxt_thread *thread, struct fxt_lane *lane,
 
 /* Writes the head of a chunk. It begins with the thread's record, so that the chunk can be dropped or moved
  * alone. Then, if the thread had to wait for the chunk, a slice says so. A handler may have switched to a
- * coroutine that waits as well; one of two such slices is lost then. */
+ * coroutine that waits as well. Then one slice tells of both: it is no call, and not counted if it is not
+ * there. */
 static void put_head(struct fxt_thread *thread, struct fxt_lane *lane, uint64_t waited_ns)
 {
 	uint64_t record[8], end_ns;
@@ -183,11 +184,8 @@ static void put_head(struct fxt_thread *thread, struct fxt_lane *lane, uint64_t 
 	if (!waited_ns)
 		return;
 	end_ns = fxt_now(thread);
-	if (!fxt_call_nests(thread, waited_ns, end_ns)) {
-		fxt_agent_count(FXT_LOSS_SIGNALS, 1, end_ns);
-		fxt_agent_lost(FXT_LOSS_SIGNALS, end_ns);
+	if (!fxt_call_nests(thread, waited_ns, end_ns))
 		return;
-	}
 	fxt_lane_put(lane, record,
 		     fxt_encode_event(record, 8, FXT_EVENT_DURATION_COMPLETE, waited_ns,
 				      (struct fxt_thread_ref){thread->index, thread->pid, thread->tid},

@@ -45,7 +45,7 @@ START_TEST(a_call_waits_for_room)
 	setup();
 	template.has_waited = true;
 	wait_nests = false;
-	EXPECT(turn_to(0, 10, true) && part.lost[FXT_LOSS_SIGNALS] == 1);
+	EXPECT(turn_to(0, 10, true) && !part.lost[FXT_LOSS_SIGNALS]);
 	ck_assert_str_eq(head(0), "thread 3 is 70/71\n");
 	/* Chunks that others hold in the middle of a record may never come back. */
 	setup();
