@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -49,6 +50,19 @@ struct fxt_code_file {
 };
 
 /* -- Opening --------------------------------------------------------------------------------------- */
+
+/* Each file stays open as long as its names are wanted. A trace without names is worth more than names of a
+ * trace that cannot be opened, so the last descriptors are left for what else has to be opened. */
+static int unless_last(int fd)
+{
+	enum { LEFT = 2 };
+	struct rlimit limit;
+
+	if (fd < 0 || getrlimit(RLIMIT_NOFILE, &limit) != 0 || (rlim_t)fd + LEFT < limit.rlim_cur)
+		return fd;
+	close(fd);
+	return -1;
+}
 
 /* Returns the build id in hexadecimal digits, or NULL. */
 static char *build_id_of(Dwfl_Module *module)
@@ -97,7 +111,7 @@ static int find_debuginfo(Dwfl_Module *module, void **userdata, const char *name
 		fd = dwfl_build_id_find_debuginfo(module, userdata, name, base, file, link, crc, found);
 	if (fd < 0 && (getenv("DEBUGINFOD_URLS") || has_linked_file(file, link)))
 		fd = dwfl_standard_find_debuginfo(module, userdata, name, base, file, link, crc, found);
-	return fd;
+	return unless_last(fd);
 }
 
 static char *debug_path;
@@ -126,7 +140,7 @@ static const Dwfl_Callbacks callbacks = {
 /* Opens the file at the path, if it is the one that is wanted. */
 static int open_itself(const struct fxt_code_wish *wish)
 {
-	int fd = *wish->path == '/' ? fxt_debug_dirs_open_file(wish->path) : -1;
+	int fd = *wish->path == '/' ? unless_last(fxt_debug_dirs_open_file(wish->path)) : -1;
 	struct stat st;
 	bool is_wanted;
 
@@ -184,7 +198,7 @@ static Dwfl_Module *report(Dwfl *dwfl, const struct fxt_code_wish *wish)
 		return report_file(dwfl, wish->path, fd);
 	if (!*wish->build_id)
 		return NULL;
-	fd = fxt_debug_dirs_open(wish->path, wish->build_id, false, &found);
+	fd = unless_last(fxt_debug_dirs_open(wish->path, wish->build_id, false, &found));
 	if (fd >= 0)
 		module = report_file(dwfl, found, fd);
 	else if (may_ask && getenv("DEBUGINFOD_URLS"))
