@@ -149,7 +149,7 @@ bool fxt_contrast_find(struct fxt_who *w, enum fxt_purpose purpose, uint32_t inn
 	const struct fxt_call_paths *paths = &w->culprits.paths[purpose];
 	const double nearly_all = 0.9;
 	struct walker *set = fxt_alloc(count + 1, sizeof(*set));
-	struct group worst, all, first = {0};
+	struct group worst, all, others, first = {0};
 	size_t callers;
 	bool is_found = false;
 
@@ -159,8 +159,10 @@ bool fxt_contrast_find(struct fxt_who *w, enum fxt_purpose purpose, uint32_t inn
 		callers = find_worst(paths, set, count, &worst, &all);
 		if (!is_found)
 			first = all;
-		/* Whoever calls it, it goes wrong. */
-		if ((by == FXT_BY_SHARE && all.bad >= all.all * nearly_all) || !worst.name)
+		/* Whoever calls it, it goes wrong: also for others than the one caller that has most. */
+		others = callers > 1 ? (struct group){.all = all.all - worst.all, .bad = all.bad - worst.bad}
+				     : all;
+		if ((by == FXT_BY_SHARE && others.bad >= others.all * nearly_all) || !worst.name)
 			break;
 		if (callers > 1 && !jumps(by, &worst, &all))
 			break;
