@@ -266,8 +266,8 @@ static void begin_life(struct fxt_thread *thread, uint32_t own_tid)
 	thread->pages.none[0] = thread->pages.none[1] = 0;
 	thread->usual_ns = usual_ns(config->has_threshold || config->filters_callers);
 	thread->usual_function_ns = usual_ns(config->has_threshold);
-	/* The first call begins to count: fxt_room_unusual(). */
-	thread->until_sample = 0;
+	/* No call is drawn: see docs/call-stacks.md. */
+	thread->until_sample = INT64_MAX;
 	thread->samples.random = 0;
 	thread->samples.end_ns = 0;
 	fxt_explain_reset(thread);

@@ -45,7 +45,6 @@ count_io 2 5
 count_io_fortified 2 5
 often 3000 5000 threads
 often 2000 1000 fork
-often 1000 1000 fails
 ends exec
 ends vfork
 ends handler

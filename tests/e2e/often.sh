@@ -70,35 +70,6 @@ for row in '^C[0-9a-z]+ pread ' '^D[0-9a-z]+ /dev/zero '; do
 		fail "nobody is named: $(grep -EA1 "$row" report)"
 done
 
-# Of calls that failed it says how many were whose: text and JSON have the share, with its deviation.
-run fails fails
-estimate fails 1
-fxt report fails.fxt >report
-fxt report --json fails.fxt >json
-count comparison
-python3 - json "$one" "$two" <<-'END' || fail "shares of failures: see above; $(grep -A3 ' pread ' report)"
-	import json, re, sys
-	one, two = int(sys.argv[2]), int(sys.argv[3])
-	right = {'one_byte': one, 'two_bytes': two}
-	failure = next(f for f in json.load(open(sys.argv[1]))['failures'] if f['call'] == 'pread')
-	bad = [] if failure['count'] == one + two else [f'{failure["count"]} failures']
-	most = failure['most_by']
-	name = next((s['function'] for s in most['stack'] if s['function'] in right), None)
-	if not most['samples'] or name not in right:
-	    bad.append(f'most by {most}')
-	elif abs(most['count'] - right[name]) > 6 * most['deviation']:
-	    bad.append(f'{name}: {most["count"]} +- {most["deviation"]} and not {right[name]}')
-	section = open('report').read().split('FAILED CALLS')[1]
-	shares = re.findall(r'~(\d+)% \+-(\d+) by (one_byte|two_bytes) ', section)
-	if len(shares) != 2:
-	    bad.append(f'shares: {shares}')
-	for share, deviation, name in shares:
-	    if abs(int(share) - min(100, 100 * right[name] / (one + two))) > 6 * int(deviation) + 2:
-	        bad.append(f'{name}: {share}% +-{deviation} and not {100 * right[name] / (one + two):.0f}%')
-	print(*bad, sep='\n', end='\n' if bad else '')
-	sys.exit(bool(bad))
-END
-
 # Samples are of calls that would have a stack if they were slow, and of no others.
 FXT_STACKS=none "$FXT" record -q -o none.fxt -- "$apps/often" "$one" "$two" here
 valid none.fxt

@@ -69,25 +69,18 @@ void fxt_threads_told(struct fxt_thread_times *t, struct fxt_reader *r, const st
 	one->is_told = true;
 }
 
-/* Adds a call that did not run for so long, by that standing. `is_said` is false if it does not say how long
- * it ran. */
+/* Adds a call that did not run for so long, by that standing. */
 static void add(struct fxt_thread_times *t, struct fxt_thread_time *one, uint32_t name, uint64_t offset,
-		enum fxt_standing standing, uint64_t ns, bool is_said)
+		enum fxt_standing standing, uint64_t ns)
 {
-	struct fxt_slot *s;
 	bool fresh;
 
 	if (standing == FXT_STANDING_NONE || !ns)
 		return;
 	*(standing == FXT_STANDING_WAITING ? &one->waiting_ns : &one->blocked_ns) += ns;
-	s = fxt_map_put(&t->by_call, one->thread, name, &fresh);
-	s->value[0] += ns;
+	fxt_map_put(&t->by_call, one->thread, name, &fresh)->value[0] += ns;
 	if (t->listener)
 		t->listener->waited(t->listener->context, offset, (int64_t)ns);
-	if (standing != FXT_STANDING_WAITING || is_said)
-		return;
-	s->value[1] += ns;
-	one->unsaid_ns += ns;
 }
 
 /* Takes a slice that ends after all others. Returns how long it took without those within it. */
@@ -111,8 +104,7 @@ uint64_t fxt_threads_take(struct fxt_thread_times *t, struct fxt_reader *r, cons
 	uint64_t waited_ns = did_not_wait ? 0 : fxt_waited_ns(rec);
 
 	add(t, one, fxt_symbol(r, &rec->name), rec->offset, fxt_role_standing(role),
-	    waited_ns < ns ? waited_ns : ns,
-	    fxt_argument(rec, "cpu_ns") || fxt_argument(rec, "voluntary"));
+	    waited_ns < ns ? waited_ns : ns);
 	return ns;
 }
 
@@ -169,7 +161,7 @@ static void take_open(struct fxt_thread_times *t, struct fxt_reader *r, struct f
 			continue;
 		ns = nest(one, call->start_ns, end_ns);
 		if (fxt_file_mode(files, r, &rec, role) != FXT_FD_NONBLOCKING)
-			add(t, one, call->name, call->offset, fxt_role_standing(role), ns, false);
+			add(t, one, call->name, call->offset, fxt_role_standing(role), ns);
 	}
 }
 
@@ -225,38 +217,6 @@ static uint64_t most_running_ns(const struct fxt_switch_times *switches, uint32_
 	if (sums && sums->blocked_ns < life_ns)
 		not_off_ns = life_ns - sums->blocked_ns;
 	return not_off_ns > on_ns ? not_off_ns : on_ns;
-}
-
-/* Returns for how long the thread ran, or was ready to, within calls that do not say so: for as long as it
- * did beyond the time that it was in none of all calls. What the kernel tells may reach beyond the life. */
-static uint64_t ran_unsaid_ns(const struct fxt_switch_times *switches, const struct fxt_thread_time *one)
-{
-	const struct fxt_switch_sums *told = fxt_switch_times_of(switches, one->thread);
-	uint64_t life_ns = one->last_ns - one->first_ns, on_ns, ran_ns;
-
-	if (!told || !one->unsaid_ns)
-		return 0;
-	on_ns = told->running_ns + told->ready_ns;
-	on_ns = fxt_ns_between(fxt_ns_between(life_ns, on_ns + told->blocked_ns), on_ns);
-	ran_ns = fxt_ns_between(
-		fxt_ns_between(one->blocked_ns + one->waiting_ns + one->room_ns, life_ns), on_ns);
-	return ran_ns < one->unsaid_ns ? ran_ns : one->unsaid_ns;
-}
-
-/* Takes from the waits of each thread what it ran within them, from each call by its part of the time. */
-static void take_unsaid(struct fxt_thread_times *t, const struct fxt_switch_times *switches)
-{
-	for (struct fxt_slot *s = fxt_map_next(&t->by_call, NULL); s; s = fxt_map_next(&t->by_call, s)) {
-		const struct fxt_thread_time *one = &t->list[s->a];
-		double part = s->value[1] ? (double)s->value[1] / (double)one->unsaid_ns : 0;
-
-		/* The recording may have been the reason of some: fxt_threads_kept(). */
-		s->value[0] = fxt_ns_between((uint64_t)(part * (double)ran_unsaid_ns(switches, one)),
-					     s->value[0]);
-	}
-	for (size_t i = 0; i < t->count; i++)
-		t->list[i].waiting_ns =
-			fxt_ns_between(ran_unsaid_ns(switches, &t->list[i]), t->list[i].waiting_ns);
 }
 
 /* -- Sorting ------------------------------------------------------------------------------------------- */
@@ -324,7 +284,6 @@ void fxt_threads_finish(struct fxt_thread_times *t, struct fxt_reader *r, struct
 			  fxt_ends_thread_ns(ends, r, (uint32_t)i));
 	for (size_t i = 0; i < t->count; i++)
 		live_to_the_end(&t->list[i], r, (uint32_t)i, ends);
-	take_unsaid(t, switches);
 	sort_calls(t);
 	for (size_t i = 0; i < lost->count; i++)
 		fxt_loss_spans_add(&t->unknown, &lost->list[i]);

@@ -4,8 +4,6 @@
  * of these roles count as blocked or waiting, but three things count as running: a call that takes less
  * than two microseconds, one that cannot have waited (no_wait.h), and the processor time that a slow call
  * says that it used. A slow call that never gave up the processor by itself counts as running as a whole.
- * If the kernel tells that a thread ran, or was ready to, for longer than it was in none of these calls, it
- * did so within those that do not say how long they ran: a look-up of names computes.
  * What lies within a call was made by a signal handler or a callback, and is none of the call's time. So each
  * call counts without those within it. A thread that waits until there is room for its records does none of
  * these three: that is a cost of the recording. Nor is it known what a thread did while its process lost
@@ -39,8 +37,6 @@ struct fxt_thread_time {
 	/* These six add up to its life; running_ns, unseen_ns and unknown_ns are set by fxt_threads_finish().
 	 * While something is unseen, the thread had no processor and was in no call that the trace has. */
 	uint64_t running_ns, blocked_ns, waiting_ns, room_ns, unseen_ns, unknown_ns;
-	/* of waiting_ns, the time of calls that do not say how long they ran */
-	uint64_t unsaid_ns;
 	/* symbol of the call that the thread was in when the trace ended; 0: none */
 	uint32_t open;
 	struct fxt_nesting nesting;
